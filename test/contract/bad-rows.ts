@@ -108,7 +108,7 @@ export function describeBadRows(open: () => Harness): void {
     expect(await harness.store.complete(claim)).toEqual({ outcome: 'written' });
   });
 
-  it('a row without an owner or start is still reclaimed, with what is known of its claim', async () => {
+  it('a row without an owner or start is still reclaimed', async () => {
     const harness = open();
     const shard = `s-${harness.jobId()}`;
     const jobId = `${shard}-1`;

@@ -145,7 +145,7 @@ export function describeBatches(open: () => Harness): void {
     expect(await harness.store.read(stolen.jobId)).toMatchObject({ status: 'pending', releases: 1 });
   });
 
-  it('beats in a batch for exactly the leases that are held, and tells of a cancellation', async () => {
+  it('a batch of heartbeats renews exactly the held leases and reports a cancellation', async () => {
     const harness = open();
     const jobs = (await claimAll(harness, ids(harness, 6))).flatMap((each) =>
       each.outcome === 'claimed' ? [each.job] : [],

@@ -25,7 +25,7 @@ export function describeDataRows(open: () => Harness): void {
     expect(await harness.leaseOf(keys[0] ?? '')).toBeUndefined();
   });
 
-  it('whoever claims by a hint gets the data, and so does whoever reads', async () => {
+  it('a claim by hint gets the data, and so does a read', async () => {
     const harness = open();
     const jobId = harness.jobId();
     const first = await claimedJob(harness.store, { job: large(jobId), owner: 'w/1' });
@@ -274,7 +274,7 @@ export function describeDataRows(open: () => Harness): void {
     const ended = async (harness: Harness, job: RunningJob, lastError: string, errors: number) =>
       harness.store.retry(claimOf(job), { errors, lastError, dispatch: harness.dispatch() });
 
-    it('through long errors and many claims, and the last ten are told', async () => {
+    it('through long errors and many claims, and keeps the last ten', async () => {
       const harness = open();
       const jobId = harness.jobId();
       const error = `Error: ${'no '.repeat(30)}\n${'    at a line\n'.repeat(200)}`;

@@ -85,7 +85,7 @@ export function describeFencing(open: () => Harness): void {
     expect((await harness.store.read(jobId))?.attempt).toBe(1);
   });
 
-  it('a cancellation that nobody asked for is refused to the holder, too', async () => {
+  it('a cancellation without a request is refused, even to the holder', async () => {
     const harness = open();
     const claim = claimOf(await harness.claimed(harness.jobId()));
     expect(await harness.store.cancelRunning(claim)).toMatchObject({
@@ -94,7 +94,7 @@ export function describeFencing(open: () => Harness): void {
     });
   });
 
-  it('a heartbeat never shortens a lease, and tells of a wish to cancel', async () => {
+  it('a heartbeat never shortens a lease, and reports a cancellation request', async () => {
     const harness = open();
     const job = await harness.claimed(harness.jobId());
     const claim = claimOf(job);

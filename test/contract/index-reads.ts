@@ -47,7 +47,7 @@ export function describeIndexReads(open: () => Harness): void {
     expect(rest).toEqual({ entries: [], bad: [] });
   });
 
-  it('goes on behind the cursor although that entry has gone and others have come', async () => {
+  it('continues after the cursor even if its entry is gone and others have appeared', async () => {
     const harness = open();
     const shard = await leases(harness, [10, 20, 30]);
     const first = await readLeases(harness.table, { shard, limit: 2 });
@@ -98,13 +98,13 @@ export function describeIndexReads(open: () => Harness): void {
     expect(rest).toEqual({ count: 2 });
   });
 
-  it('finds nothing in a shard that nobody has written to', async () => {
+  it('finds nothing in an empty shard', async () => {
     const { table } = open();
     expect(await readLeases(table, { shard: 'nowhere', limit: 5 })).toEqual({ entries: [], bad: [] });
     expect(await table.count({ partition: 'nowhere', atMost: 5 })).toEqual({ count: 0 });
   });
 
-  it('lists failures of all shards newest first, page by page, and goes on where a reader stopped', async () => {
+  it('lists failures of all shards newest first, page by page, and resumes where a reader stopped', async () => {
     const harness = open();
     // Far ahead of whatever the other tests leave behind.
     const start = 9_000_000_000_000;

@@ -54,7 +54,7 @@ function openHarnesses(openTable: OpenTable): OpenHarness {
 }
 
 function describeEngine(open: OpenHarness, pressure?: Pressure): void {
-  describe('data beside the row', () => describeDataRows(open(true)));
+  describe('data outside the row', () => describeDataRows(open(true)));
   describe('limits', () => describeLimits(open(true)));
   describe('index reads', () => describeIndexReads(open(true)));
   if (pressure !== undefined) describe('races', () => describeRaces(open(true), pressure));

@@ -139,7 +139,7 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.reap(old, verdict)).toEqual({ outcome: 'moved' });
   });
 
-  it('a reaper ends no job of which nobody asked it', async () => {
+  it('a reaper cancels no job without a request', async () => {
     const harness = open();
     const job = await harness.claimed(harness.jobId());
     expect(await harness.store.reap(await entry(harness, job.jobId), { kind: 'cancel' })).toEqual({
@@ -171,7 +171,7 @@ export function describeLifecycle(open: () => Harness): void {
     });
   });
 
-  it('a wish to cancel is granted at once, by the worker, or by whoever meets the job next', async () => {
+  it('a cancellation takes effect at once, through the worker, or at the next claim or sweep', async () => {
     const harness = open();
     const [waiting, running, met] = [harness.jobId(), harness.jobId(), harness.jobId()];
     await harness.store.schedule(newJob(waiting), harness.dispatch());

@@ -131,7 +131,7 @@ export function describeLimits(open: () => Harness): void {
     expect(Object.keys(await membersOf(group.name))).not.toContain(released.jobId);
   });
 
-  it('refuses every write to a limit that has no row, or nobody in it', async () => {
+  it('refuses every write to a limit that has no row or no members', async () => {
     const { store, table } = open();
     const group = newGroup(1);
     const write = leaveWrite(group, { jobId: id('a'), attempt: 1 });

@@ -18,7 +18,7 @@ export function describeReaperRow(open: () => Harness): void {
     return { parts, table, arm, row };
   };
 
-  it('a wake is armed by whoever knows the one before, once', async () => {
+  it('a wake is scheduled once, by the reaper that read the previous one', async () => {
     const { parts, arm, row } = await setUp();
     expect(await readReaperRow(parts)).toMatchObject({ wake: undefined, wakeAt: undefined });
     expect(await arm('a', 10)).toBe(true);

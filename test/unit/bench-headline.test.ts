@@ -41,7 +41,7 @@ describe('the headlines', () => {
     expect(rows[0]?.slice(1, 3)).toEqual(['3', '3']);
   });
 
-  it('leave out what was not measured of Leasehold or of any peer', () => {
+  it('omit scenarios not measured for Leasehold or for any peer', () => {
     expect(rowsOf({ crashDefault: { leasehold: crash(1) }, crashFast: { peer: crash(1) } })).toEqual([]);
   });
 });

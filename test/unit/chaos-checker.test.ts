@@ -93,14 +93,14 @@ describe('the checker of a chaos run', () => {
     expect(promises(over)).toContainEqual(expect.stringMatching(promise));
   });
 
-  it('excuses a handler that could not know: stopped, told but deaf, or robbed by an operator', () => {
+  it('excuses a handler that could not know: stopped, unreachable, or taken back by an operator', () => {
     const late = [...journal, line(1, 'effect', 9000, 1)];
     expect(promises({ journal: late, pauses: [{ pid: 101, from: 2000, to: 8900 }] })).toEqual([]);
     expect(promises({ journal: [...late, line(1, 'abort', 4000)] })).toEqual([]);
     expect(promises({ journal: late, takenBack: new Map([['j1', [1500]]]) })).toEqual([]);
   });
 
-  it('tells what happened to the job, in order', () => {
+  it('reports the job’s events in order', () => {
     const evidence = { ...sound, events: [...sound.events, { at: 1200, what: 'worker killed', pid: 101 }] };
     const told = tell([{ jobId: 'j1', promise: 'a job ends' }], evidence);
     expect(told).toMatch(/a job ends.*attempt 1: start.*101 worker killed.*row: attempt 2 done/s);

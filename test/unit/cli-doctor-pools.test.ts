@@ -71,7 +71,7 @@ it('checks a pool’s queue like the only one', async () => {
   ]);
 });
 
-it('finds what was left in the queue of a removed pool, and no empty one', async () => {
+it('finds messages left in the queue of a removed pool, and ignores empty queues', async () => {
   queues({ Dead: dead, Default: well, Empty: well, Removed: { ...well, ApproximateNumberOfMessages: '3' } });
   expect(await check()).toMatchObject([
     {

@@ -205,7 +205,7 @@ describe('checks of rows', () => {
 });
 
 describe('checks of the system', () => {
-  it('tell every setting that is out of its limits or breaks a relation', () => {
+  it('report every setting that is out of range or breaks a relation', () => {
     expect(checkSettings({})).toEqual([]);
     expect(
       checkSettings({ LEASEHOLD_LEASE_MS: '30000', LEASEHOLD_HEARTBEAT_MS: '20000' })[0]?.message,
@@ -215,7 +215,7 @@ describe('checks of the system', () => {
     expect(checkSettings({ LEASEHOLD_REAPER_ENABLED: 'false' })).toEqual([]);
   });
 
-  it('tell a clock that is further off than half the skew, and only when that is certain', () => {
+  it('report a clock that is off by more than half the skew, and only when that is certain', () => {
     const offset = (offsetMs: number) => ({ offsetMs, uncertaintyMs: 500, measuredAt: NOW });
     expect(checkClock(offset(1500), defaultSettings)).toEqual([]);
     expect(checkClock(offset(1501), defaultSettings)[0]?.message).toContain('ahead of');
@@ -223,7 +223,7 @@ describe('checks of the system', () => {
     expect(checkClock(undefined, defaultSettings)[0]?.severity).toBe('warning');
   });
 
-  it('tell a table whose indexes are not those of the contract', () => {
+  it('report a table with the wrong indexes', () => {
     const index = (of: typeof byLease | typeof byWait) => ({
       name: of.name,
       partitionKey: of.partitionKey.name,
@@ -241,7 +241,7 @@ describe('checks of the system', () => {
     ]);
   });
 
-  it('tell a number of shards that no reaper can sweep', () => {
+  it('report a number of shards that no reaper can sweep', () => {
     const leader = { jobId: 'leader:reaper', holder: 'r/1', term: 3, ledAt: NOW };
     for (const fine of [undefined, leader, { ...leader, shards: 8 }])
       expect(checkReaper(fine, defaultSettings)).toEqual([]);
@@ -251,7 +251,7 @@ describe('checks of the system', () => {
       );
   });
 
-  it('tell a queue whose attributes break what the protocol relies on', () => {
+  it('report a queue whose attributes break the protocol', () => {
     const DAY = 86_400_000;
     const queue = {
       ...{ arn: 'arn:aws:sqs:eu-west-1:1:q', visible: 0, inFlight: 0, delayed: 0, isFifo: false },

@@ -82,7 +82,7 @@ describe('by the name of a service', () => {
     expect(routingFromEnvironment(environment)).toEqual({ pool: 'default', pools });
   });
 
-  it('asks nobody where a table is named, and leaves the local stack to itself', async () => {
+  it('makes no request if a table is named or a local stack runs', async () => {
     const named = {
       ...deployed,
       LEASEHOLD_SERVICE_NAME: 'Shop-Jobs',

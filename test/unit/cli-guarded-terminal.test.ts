@@ -78,7 +78,7 @@ it('writes the state of a local stack for its owner alone, whatever was there', 
   rmSync(directory, { recursive: true });
 });
 
-it('shows no half of that state to somebody who reads it just then', async () => {
+it('never exposes half of that state to a concurrent reader', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'leasehold-state-'));
   const state = { pid: process.pid, tableName: 't', queueUrl: 'q', consoleUrl: 'c', environment: {} };
   writeStateFile(directory, state);

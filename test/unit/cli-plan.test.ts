@@ -66,7 +66,7 @@ describe('a plan', () => {
     expect(planned.dollarsPerMillionJobs).toBeCloseTo((sum / jobs) * 1e6);
   });
 
-  it('makes no heartbeat dearer for a large payload, which is beside the row', () => {
+  it('keeps heartbeats cheap with a large payload, which is outside the row', () => {
     const ratio = plan({ payloadBytes: 4096 }).heartbeatDollars / plan().heartbeatDollars;
     expect(ratio).toBeCloseTo(1);
   });
@@ -126,7 +126,7 @@ describe('the trade between leases', () => {
     }
   });
 
-  it('writes small sums so that they can be told apart', () => {
+  it('writes small sums with enough digits to differ', () => {
     expect([0, 0.00001, 0.0042, 0.05, 1234.5].map(formatDollars)).toEqual([
       ...['$0.00', 'below $0.0001', '$0.0042', '$0.05', '$1,234.50'],
     ]);

@@ -50,7 +50,7 @@ async function startSchedulerApi(group: string, schedules: Readonly<Record<strin
 }
 
 describe('leasehold schedules', () => {
-  it('lists what is deployed, page by page, with the next ticks', async () => {
+  it('lists deployed schedules, page by page, with the next ticks', async () => {
     const report = { type: 'report', cron: '' };
     const { environment } = await startSchedulerApi('Shop-Jobs', {
       nightly: {

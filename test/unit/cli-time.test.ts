@@ -25,7 +25,7 @@ describe('durations', () => {
       expect([text, parseDuration(text)]).toEqual([text, undefined]);
   });
 
-  it('are told in their two largest units', () => {
+  it('are shown in their two largest units', () => {
     const told = [0, 340, 999, 1000, 3333, 9_999, 12_000, 59_600, 90_000, 3_600_000, 3_601_000, 90_061_000];
     expect(told.map(formatDuration)).toEqual([
       ...['0 ms', '340 ms', '999 ms', '1 s', '3.3 s', '10 s', '12 s', '1 min', '1 min 30 s'],
@@ -37,7 +37,7 @@ describe('durations', () => {
 describe('instants', () => {
   const at = Date.parse('2026-03-29T00:30:00.120Z');
 
-  it('are told in the zone of the reader, through its summer time', () => {
+  it('are shown in the reader’s time zone, including summer time', () => {
     expect(formatInstant(at, { timeZone: 'UTC' })).toBe('2026-03-29 00:30:00 UTC');
     expect(formatDay(at, { timeZone: 'Asia/Tokyo' })).toMatch(/^2026-03-29 (GMT\+9|JST)$/);
     expect(formatTime(at, { timeZone: 'UTC' })).toBe('00:30:00.120');
@@ -46,7 +46,7 @@ describe('instants', () => {
     expect(formatInstant(at, { timeZone: 'Asia/Kolkata' })).toMatch(/^2026-03-29 06:00:00 (IST|GMT\+5:30)$/);
   });
 
-  it('are told by their distance', () => {
+  it('are shown as a distance from now', () => {
     expect([-90_000, -499, 0, 12_000].map((ms) => formatAge(at + ms, at))).toEqual([
       ...['1 min 30 s ago', 'now', 'now', 'in 12 s'],
     ]);
@@ -82,7 +82,7 @@ describe('output', () => {
     expect(output.colours.red('x')).toBe('x');
   });
 
-  it('lines columns up by what is seen, not by colour codes, and leaves no trailing blanks', () => {
+  it('aligns columns by visible width, ignores color codes, and leaves no trailing blanks', () => {
     const { red } = pc.createColors(true);
     createOutput(on(80), {}).table({
       columns: ['A', { title: 'N', right: true }, 'B'],

@@ -45,7 +45,7 @@ describe('a place in a listing', () => {
 });
 
 describe('the facts of a job', () => {
-  it('tells checkpoint, progress and a wished cancellation', async () => {
+  it('show checkpoint, progress and a requested cancellation', async () => {
     const { clock, store, claim, read } = setUp();
     const claimed = claimOf(await claim('j', 'w/0'));
     await store.checkpoint(claimed, { seq: 2, checkpoint: 5, progress: { done: 3 } });

@@ -16,7 +16,7 @@ function createParts() {
   return { table, clock, settings, store, registry, found, actor: 'client', queue: () => queue };
 }
 
-it('a job for a transaction brings what does not fit its row as an item of its own, and writes nothing itself', async () => {
+it('a job for a transaction has separate items for large data, and writes nothing itself', async () => {
   const parts = createParts();
   const small = await enqueueItems(parts, 'ship', 1, { jobId: 'a' });
   const large = await enqueueItems(parts, 'ship', 'x'.repeat(5_000), { jobId: 'b' });

@@ -30,7 +30,7 @@ describe('what this console saw', () => {
     expect(trend.lastHour(NOW)).toMatchObject({ reclaimed: 3, reclaimDelayMs: 2_300 });
   });
 
-  it('keeps what rows tell about the time before, for a day', () => {
+  it('keeps earlier history from the rows for a day', () => {
     const trend = createTrend();
     trend.count('failed', NOW - 5 * 3_600_000, NOW);
     trend.count('failed', NOW - 25 * 3_600_000, NOW);

@@ -35,7 +35,7 @@ describe('a running job whose worker is lost', () => {
   });
 });
 
-describe('a job that goes on', () => {
+describe('a job that continues', () => {
   it('says what the attempt before ended with', () => {
     expect(recoveryOf(job({ attempt: 2, lastError: 'crashed: out of memory' }))).toBe(
       'crashed: out of memory · running again',

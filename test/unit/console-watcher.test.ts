@@ -152,7 +152,7 @@ describe('the watcher', () => {
       .toEqual({ count: 20_500, complete: true });
   });
 
-  it('goes on past a row that cannot be read', async () => {
+  it('continues after an unreadable row', async () => {
     const problems: unknown[] = [];
     const { table, watch } = stage({ onProblem: (error) => problems.push(error) });
     table.put(jobRow('bad', { attempt: 'three' }));

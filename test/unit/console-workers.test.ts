@@ -19,7 +19,7 @@ const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobSumm
 });
 
 describe('the workers of an account', () => {
-  it('are those who hold leases, and stale once all of theirs have lapsed', () => {
+  it('are the lease holders, and stale once all their leases have lapsed', () => {
     const jobs = [
       running('a', 'host-1/x', 200),
       running('b', 'host-1/y', 10),
@@ -32,7 +32,7 @@ describe('the workers of an account', () => {
     ]);
   });
 
-  it('are also those who ended a job within the last 30 s, so that one between two short jobs is seen', () => {
+  it('include those that ended a job within 30 s, so that one between two short jobs is shown', () => {
     const done = { ...running('d', 'host-3-77-x/z', 0), status: 'done' as const, finishedAt: 70_000 };
     expect(workerSummaries([done], 100_000, settings)).toEqual([
       { name: 'host-3-77-x', state: 'idle', since: 70_000, jobs: [] },

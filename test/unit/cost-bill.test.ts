@@ -37,7 +37,7 @@ describe('the bill of a month, without free tiers', () => {
     expect(perMillion(workload, settings)).toBeGreaterThan(dollars - 0.4);
   });
 
-  it('names everything that somebody pays for', () => {
+  it('names everything that costs money', () => {
     const { lines } = planFor(short, resolveSettings(), listPrices, { dashboard: true, tracing: true });
     for (const what of [
       'alarms',

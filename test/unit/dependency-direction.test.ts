@@ -169,7 +169,7 @@ describe.each(PURE)('lib/%s is pure', (folder) => {
     expect(packages.filter(({ specifier }) => specifier !== 'fastest-levenshtein')).toEqual([]);
   });
 
-  it('has no time, chance, process or network of its own', () => {
+  it('uses no clock, randomness, process or network', () => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b\.|\bperformance\.|\bset(Timeout|Interval|Immediate)\(|\bfetch\(|\bconsole\./;
     const files = globSync(`lib/${folder}/**/*.ts`, { cwd: root });

@@ -111,7 +111,7 @@ describe('links in the docs', () => {
   const anchorsOf = (file: string) =>
     [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchor(heading));
 
-  it.each(pages)('%s leads to what is there', (page) => {
+  it.each(pages)('%s has no dead links', (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
     const dead = links.filter((link) => {
       const [path = '', fragment] = link.split('#');

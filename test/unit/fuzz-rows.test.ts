@@ -107,7 +107,7 @@ const verbs: Record<string, (store: JobStore, fixture: ReturnType<typeof setUp>)
   read: (store) => store.read(JOB.jobId),
 };
 
-describe('whatever somebody wrote into a row by hand', () => {
+describe('a row edited by hand', () => {
   it('is read as a job or refused by name', () => {
     fc.assert(
       fc.property(damaged, (row) => {
@@ -146,7 +146,7 @@ describe('whatever somebody wrote into a row by hand', () => {
     );
   });
 
-  it('never keeps a sweep from repairing the rows beside it', async () => {
+  it('never keeps a sweep from reclaiming other rows', async () => {
     await fc.assert(
       fc.asyncProperty(damaged, async (row) => {
         const { table, clock, store } = setUp();

@@ -69,7 +69,7 @@ describe('what keeps `leasehold dev` from starting is told at once', () => {
     );
   });
 
-  it('a port that somebody else has', async () => {
+  it('a port that another process has', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };

@@ -23,7 +23,7 @@ describe('how long a message waited', () => {
     attributes,
   });
 
-  it('is told for the first delivery of a job message, by the job or the message', () => {
+  it('is measured at the first delivery of a job message, from the job or the message', () => {
     const sent = { SentTimestamp: '1000', ApproximateReceiveCount: '1' };
     const Records = [
       record('{"type":"t","jobId":"a"}', sent),

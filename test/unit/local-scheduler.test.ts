@@ -79,7 +79,7 @@ describe('the scheduler of a local stack', () => {
     expect(problems).toHaveLength(2);
   });
 
-  it('goes on with other schedules when they are replaced', async () => {
+  it('continues with the new schedules when they are replaced', async () => {
     const { sent, pass, scheduler } = stage({ often: { rate: '1 minute', type: 'poll' } });
     await pass(MINUTE);
     scheduler.replace({ other: { rate: '1 minute', type: 'poll' } });

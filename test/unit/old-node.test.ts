@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const root = join(import.meta.dirname, '..', '..');
 
 it.each(['lib/index.ts', 'lib/testing/index.ts', 'bin/leasehold.ts'])(
-  '%s tells an old Node in one sentence what it needs',
+  '%s names the required Node in one sentence',
   (file) => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.19.0'})`;
     const { status, stderr } = spawnSync(process.execPath, ['--import', pretend, join(root, file)], {

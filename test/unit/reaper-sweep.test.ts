@@ -187,7 +187,7 @@ describe('a sweep', () => {
     expect(telemetry.values('OldestLapsedLease')).toEqual([]);
   });
 
-  it('tells of each job that it took back', async () => {
+  it('reports each reclaimed job', async () => {
     const { deps, clock, claim, events, untilLapse } = stage();
     const { leaseOwner } = await claim('a');
     await clock.advance(untilLapse);
@@ -354,7 +354,7 @@ describe('a sweep in trouble', () => {
     expect(hints).toHaveLength(1);
   });
 
-  it('gives up on a queue that does not answer, and goes on', async () => {
+  it('gives up on a queue that does not answer, and continues', async () => {
     const { deps, clock, claim, untilLapse } = stage();
     for (let i = 0; i < 600; i++) await claim(`job-${i}`);
     await clock.advance(untilLapse);

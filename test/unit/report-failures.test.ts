@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { reportFailures } from '../../lib/aws/dynamodb/report-failures.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 
-it('tells of each request to the table that broke, and of no refusal', async () => {
+it('reports each failed request to the table, and no refusal', async () => {
   const memory = createMemoryTable();
   let failures = 0;
   const broken = () => Promise.reject(new Error('AccessDenied'));

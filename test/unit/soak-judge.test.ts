@@ -57,7 +57,7 @@ describe('the judge of a soak', () => {
     expect(problems(() => ({ running: 980, leases: 980 }))).toEqual(['980 jobs ran at once, not 1000']);
   });
 
-  it('notices leases that nobody works under', () => {
+  it('notices leases without a running job', () => {
     expect(problems(() => ({ leases: 1011 }))).toEqual(['leases and running jobs are 11 apart']);
   });
 

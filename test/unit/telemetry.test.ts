@@ -47,7 +47,7 @@ describe('telemetry', () => {
     expect(() => telemetry.gauge('ClockOffset', undefined as never)).not.toThrow();
   });
 
-  it('measures by job type only where that is asked for, in a line of its own for each type', () => {
+  it('measures by job type only if enabled, in a separate line for each type', () => {
     expect(createPowertoolsTelemetry({ serviceName: 'test' }).timeOfType).toBeUndefined();
     const lines: string[] = [];
     const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
@@ -69,7 +69,7 @@ describe('telemetry', () => {
     for (const { _aws } of told) expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'type']]);
   });
 
-  it('sums up throttled requests of each limit, in a line of its own', () => {
+  it('sums up throttled requests of each limit in a separate line', () => {
     const lines: string[] = [];
     const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
     const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });

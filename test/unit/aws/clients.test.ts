@@ -34,7 +34,7 @@ function recording() {
 }
 
 describe('any request', () => {
-  it('tells DynamoDB and SQS who asks, and is signed', async () => {
+  it('identifies its sender to DynamoDB and SQS, and is signed', async () => {
     const { sent, dynamoDb, sqs } = recording();
     await dynamoDb.send(new GetItemCommand({ TableName: 't', Key: { jobId: { S: 'j' } } }));
     await sqs.send(new ListQueuesCommand({}));

@@ -61,7 +61,7 @@ describe('the history of a deployment’s metrics', () => {
     ]);
   });
 
-  it('has what was published in its step, over all pages, and gaps elsewhere', async () => {
+  it('has the readings of every page, and gaps where nothing was published', async () => {
     cloudWatch
       .on(GetMetricDataCommand)
       .resolvesOnce({

@@ -87,7 +87,7 @@ describe('the verdict', () => {
     expect(off.reasons.map(({ code }) => code)).toEqual(['reaperOff']);
   });
 
-  it('puts what is down before what is degraded, and names only the worst', () => {
+  it('ranks down above degraded, and names only the worst', () => {
     const health = of({ lastHour: { throttled: 1 }, reaper: { wakeAt: NOW - 3_600_000 } });
     expect(health.reasons.map(({ state }) => state)).toEqual(['down', 'degraded']);
     expect(health.message).toBe('down because no reaper has swept for 1 h; one is started every 1 min');
@@ -124,7 +124,7 @@ describe('the strip', () => {
       expect(items.get(name)).toMatchObject({ value: '–', tone: 'unknown' });
   });
 
-  it('tells how late the next sweep is', () => {
+  it('shows how late the next sweep is', () => {
     const items = strip({ reaper: { ledAt: NOW - 40_000, wakeAt: NOW - 12_000 } });
     expect(items.get('sweep')).toMatchObject({
       value: '40 s ago',
@@ -143,7 +143,7 @@ describe('pools', () => {
   const idle = pool({ name: 'default', types: [], running: count(5) });
   const tasks = { max: 20, concurrency: 4 };
 
-  it('are judged one by one: another pool that works does not hide one that nobody works', () => {
+  it('are judged one by one: a working pool does not hide one without workers', () => {
     const stuck = pool({ queue: queue(7), untakenMs: 60_000 });
     expect(of({ queue: queue(0, 3), pools: [idle, stuck] }).message).toBe(
       "down because 7 messages wait in pool 'render', and no worker takes them",

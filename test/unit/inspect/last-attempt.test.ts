@@ -16,7 +16,7 @@ const claim = (attempt: number, outcome: string, cause?: string) => ({
 const pending = (over: Readonly<Record<string, unknown>>) => parseJob(row(over));
 
 describe('how the last attempt ended', () => {
-  it('is told by that attempt, although the row still has the error of an earlier one', () => {
+  it('is taken from that attempt, although the row still has the error of an earlier one', () => {
     const job = pending({
       ...{ attempt: 2, lapses: 1, releases: 1, lastError: 'worker lease expired' },
       ...claim(1, 'lapsed', 'worker lease expired'),
@@ -92,7 +92,7 @@ describe('what to do about a failure', () => {
     expect(advice(lastError)).toMatch(wanted);
   });
 
-  it('is the first step that explain and the page tell', () => {
+  it('is the first step that explain and the page show', () => {
     const job = parseJob(
       finishedRow('a', 'failed', { crashes: 3, lastError: 'crashed: out of memory (heap)' }),
     );

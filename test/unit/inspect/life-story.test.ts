@@ -23,7 +23,7 @@ const told = (over: Record<string, unknown>) => {
 const running = { status: 'running', startedAt: 60_000, heartbeatAt: 61_000, leaseUntil: 100_000 };
 
 describe('the story of a job', () => {
-  it('is told with every moment and every count', () => {
+  it('has every moment and every count', () => {
     const { events, facts } = told({
       ...running,
       attempt: 4,
@@ -139,7 +139,7 @@ describe('the story of a job', () => {
   });
 });
 
-it('tells a crash in one line: its cause, and when the job ran again', () => {
+it('shows a crash in one line: its cause, and when the job ran again', () => {
   const crashed = { ...claim(1, 'crashed'), cause: 'crashed: out of memory (heap)' };
   const { events } = told({ ...running, attempt: 2, startedAt: 1_600, claim01: crashed });
   expect(events.map(inOneLine)).toContain('crashed: out of memory (heap); ran again after 100 ms');

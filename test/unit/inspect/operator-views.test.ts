@@ -63,7 +63,7 @@ describe('a refused act', () => {
     whyRefused(act, parseJob(row(over)));
   const running = { status: 'running', startedAt: 70_000, heartbeatAt: 70_000, leaseUntil: 100_000 };
 
-  it('is told from the job as it is now', () => {
+  it('is explained by the job’s current state', () => {
     expect(why('cancel', { status: 'done' })).toBe('cannot cancel a done job');
     expect(why('takeBack', {})).toBe('cannot take back a pending job; only a running one has a worker');
     expect(why('revive', running)).toBe('cannot revive a running job');
@@ -100,7 +100,7 @@ describe('the timeline of a job', () => {
     return { events, facts: tellFacts(factsOf(job), job.status).join(' | ') };
   };
 
-  it('tells what ended each claim, and what operators did', () => {
+  it('shows how each claim ended and what operators did', () => {
     const { events } = told({
       status: 'pending',
       attempt: 2,
@@ -120,7 +120,7 @@ describe('the timeline of a job', () => {
     ]);
   });
 
-  it('tells what a last lapse led to, and what is left of a job that went on from a checkpoint', () => {
+  it('shows what the last lapse led to, and what remains of a job that resumed from a checkpoint', () => {
     const lapsed = (status: string, more = {}) =>
       told({ status, claim01: claim(1, 'lapsed'), ...more }).events.join(' | ');
     expect(lapsed('failed', { lapses: 5 })).toContain('quarantined the job');
@@ -131,7 +131,7 @@ describe('the timeline of a job', () => {
     expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('continues from there');
   });
 
-  it('tells the end of a job that never failed, and of a message that is none', () => {
+  it('shows the end of a job that never failed, and of a message that is not a job', () => {
     expect(told({ status: 'done', claim01: claim(1, 'done') }).events.at(-1)).toBe('finished: done');
     expect(told({}).events).toHaveLength(1);
     expect(told({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' }).events[0]).toContain(

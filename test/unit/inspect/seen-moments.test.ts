@@ -19,8 +19,8 @@ const job = parseJob(
 );
 const kinds = (seen: readonly Moment[]) => timelineOf(job, seen).map(({ kind, at }) => `${kind} ${at}`);
 
-describe('a timeline with what was seen', () => {
-  it('is told by the row alone', () => {
+describe('a timeline with observed events', () => {
+  it('needs only the row', () => {
     expect(kinds([])).toEqual([
       'created 1000',
       'claimed 1000',
@@ -32,7 +32,7 @@ describe('a timeline with what was seen', () => {
     ]);
   });
 
-  it('tells an event once that both the row and the bus have, at the row’s time and in the bus’s words', () => {
+  it('shows an event from both row and bus once, with the row’s time and the bus’s text', () => {
     const told = timelineOf(job, [{ at: 5_004, kind: 'reclaimed', attempt: 1, text: '250 ms after' }]);
     expect(told.filter(({ kind }) => kind === 'reclaimed')).toEqual([
       {
@@ -78,7 +78,7 @@ describe('a timeline with what was seen', () => {
     ]);
   });
 
-  it('tells the last heartbeat once that both the row and an onlooker have, and those before it as well', () => {
+  it('shows a heartbeat from both row and observer once, and the earlier ones as well', () => {
     const running = parseJob(
       jobRow('r', {
         status: 'running',

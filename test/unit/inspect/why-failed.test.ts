@@ -31,13 +31,13 @@ describe('why a job failed', () => {
     });
   });
 
-  it('is told of rejected messages, which cannot be revived', () => {
+  it('is shown for rejected messages, which cannot be revived', () => {
     expect(of({ rawText: '{', rawBytes: 1, rawSha256: 'x', lastError: 'not JSON' })).toMatchObject({
       kind: 'rejected',
     });
   });
 
-  it('is told of no job that has not failed', () => {
+  it('is shown for failed jobs only', () => {
     expect(whyFailed(parseJob(jobRow('a')))).toBeUndefined();
     expect(whyFailed(parseJob(finishedRow('a', 'done')))).toBeUndefined();
   });

@@ -23,7 +23,7 @@ describe('bounds', () => {
 });
 
 describe('what cannot be kept', () => {
-  it('is told with the reason that JSON gave', () => {
+  it('is reported with JSON’s reason', () => {
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
     const cause = (value: unknown) => {
@@ -95,7 +95,7 @@ describe('patience', () => {
 });
 
 describe('work in parallel', () => {
-  it('has so many parts under way at once, and does every one', async () => {
+  it('runs a limited number of parts at once, and completes them all', async () => {
     const ends: (() => void)[] = [];
     const begun: number[] = [];
     const all = inParallel([1, 2, 3, 4, 5], 2, (part) => {

@@ -20,7 +20,7 @@ const roomFor = (state: ClaimState, name: 'checkpoint' | 'progress' | 'result') 
 };
 
 describe('the room on a claim’s row', () => {
-  it('is what a thousand bytes leave beside the rest, the name included', () => {
+  it('is a thousand bytes less the rest, including the name', () => {
     const state = stateOf({});
     expect(roomFor(state, 'checkpoint')).toBe(1_000 - 600 - 30 - 'checkpoint'.length);
     expect(roomFor(state, 'progress')).toBe(1_000 - 600 - 50 - 'progress'.length);
@@ -32,7 +32,7 @@ describe('the room on a claim’s row', () => {
     expect(roomFor(stateOf(), 'result')).toBe(1_000 - 550 - 'result'.length);
   });
 
-  it('shrinks by what was written since, and grows again', () => {
+  it('shrinks with each write, and grows again', () => {
     const state = stateOf({});
     state.wrote('progress', 'x'.repeat(92));
     expect(roomFor(state, 'checkpoint')).toBe(1_000 - 600 - 100 - 'checkpoint'.length);
@@ -69,7 +69,7 @@ describe('the slots of a claim’s texts', () => {
     expect(slotKey(take())).toBe('c2.0');
   });
 
-  it('are settled by a reply that comes late no further than it tells', () => {
+  it('are settled by a late reply only as far as it proves', () => {
     const { state, take } = stage();
     const [first, second] = [take(), take()];
     state.wrote('checkpoint', {}, second);

@@ -34,7 +34,7 @@ function stage(on: Partial<Table> = {}) {
 const MIB = 1024 * 1024;
 const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, ...over });
 
-describe('a text beside the row', () => {
+describe('a text outside the row', () => {
   it.each([
     ['payload', 'p'],
     ['checkpoint', 'c'],
@@ -101,7 +101,7 @@ describe('a row with pointers', () => {
   };
   const row = { jobId: 'j1', payload: pointer('p1', { parts: 2 }), checkpoint: pointer('c1'), progress: '1' };
 
-  it('is read for what is asked, where that is one row by a single read', async () => {
+  it('reads only the requested data, with a single read for one row', async () => {
     const { memory, data, requests } = stage();
     put(memory, { c1: '2' });
     expect(await data.resolve(row, ['checkpoint'])).toEqual({
@@ -123,7 +123,7 @@ describe('a row with pointers', () => {
     expect(requests).toEqual([]);
   });
 
-  it('asks only for what is not known', async () => {
+  it('requests only unknown data', async () => {
     const { memory, data, requests } = stage();
     put(memory, { c1: '2' });
     const { row: whole } = await data.resolve(row, undefined, new Map([['p1', '"known"']]));

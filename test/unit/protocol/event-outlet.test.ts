@@ -72,7 +72,7 @@ describe('the outlet of events', () => {
     await answer();
   });
 
-  it('tells of a request that failed, and goes on with the next', async () => {
+  it('reports a failed request, and continues with the next', async () => {
     const { clock, outlet, log, answer, sizes } = stage();
     outlet.publish(events(101));
     const error = new Error('no bus');
@@ -109,7 +109,7 @@ describe('the outlet of events', () => {
     expect([clock.sleepers, log]).toEqual([0, []]);
   });
 
-  it('settles after three seconds, and tells how many events are lost, once', async () => {
+  it('settles after three seconds, and reports the number of lost events once', async () => {
     const { clock, outlet, log, answer, sizes } = stage();
     outlet.publish(events(250));
     const settled = outlet.settle();

@@ -93,7 +93,7 @@ describe('a row that refuses proves nothing', () => {
 });
 
 describe('the reply to a heartbeat', () => {
-  it('need not tell more than what was changed', async () => {
+  it('needs to contain only the changed attributes', async () => {
     const store = storeOn({
       ...createMemoryTable(),
       apply: async (write) => ({ applied: true, row: { ...write.set, cancelRequested: true } }),

@@ -43,7 +43,7 @@ describe('several shards as one list', () => {
     expect(await ids({ pageSize, after: 10, upTo: 30, newestFirst: true })).toBe('dceb');
   });
 
-  it('tell with each entry how far each shard was read at that instant', async () => {
+  it('give with each entry how far each shard was read at that instant', async () => {
     const { listed } = stage();
     expect((await listed()).map(({ place }) => place)).toEqual([
       { at: 10, upTo: { r0: 'a' } },
@@ -66,7 +66,7 @@ describe('several shards as one list', () => {
     },
   );
 
-  it('keep what was read at an instant when they are gone on with there', async () => {
+  it('keep all entries of an instant when they resume there', async () => {
     const { listed } = stage();
     const from = { at: 30, upTo: { r0: 'd' } };
     expect((await listed({ from }))[0]?.place).toEqual({ at: 30, upTo: { r0: 'd', r1: 'e' } });

@@ -35,7 +35,7 @@ describe('a message that cannot be run', () => {
     expect(await reject('m1', 'j1')).toEqual({ outcome: 'written', row: 'bad:m1' });
   });
 
-  it('is not looked for under the name of what is no job', async () => {
+  it('is not read under a name that is no job id', async () => {
     const { memory, store } = stage();
     memory.put(row({ jobId: 'bad:bad:j1', status: 'failed' }));
     expect(await store.read('bad:j1')).toBeUndefined();

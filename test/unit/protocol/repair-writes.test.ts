@@ -52,7 +52,7 @@ describe('a row that the doctor fails', () => {
     });
   });
 
-  it('gets defaults for what is missing or of the wrong type', () => {
+  it('gets defaults for missing attributes and wrong types', () => {
     const wrong = {
       ...{ type: 7, payload: { n: 1 }, attempt: '1', errors: undefined, crashes: Number.NaN, releases: [] },
       ...{ checkpointSeq: Number.POSITIVE_INFINITY, maxAttempts: '9', maxCrashes: undefined },

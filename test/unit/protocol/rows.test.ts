@@ -27,7 +27,7 @@ describe('the bytes of a value, as DynamoDB counts them', () => {
     expect(attributeBytes('', value)).toBe(bytes);
   });
 
-  it('counts names, and nothing for what is absent', () => {
+  it('counts names, and nothing for absent values', () => {
     expect(rowBytes({ jobId: 'a', type: 'bc' })).toBe(12);
     expect(attributeBytes('payload', undefined)).toBe(0);
   });
@@ -52,7 +52,7 @@ describe('a pointer to data', () => {
     expect(dataKeys('a', { ...pointer, parts: 3 })).toEqual(['a#c3-7', 'a#c3-7~1', 'a#c3-7~2']);
   });
 
-  it('tells a data row from a job’s, and whose it is', () => {
+  it('distinguishes a data row from a job’s, and names its job', () => {
     expect(ownerOfData('a#c3-7~1')).toBe('a');
     expect(ownerOfData('a')).toBeUndefined();
   });

@@ -68,7 +68,7 @@ describe('an error’s text', () => {
 });
 
 describe('the end of a claim', () => {
-  it('keeps a result on the row where there is room, and beside it where not', async () => {
+  it('keeps a result on the row if there is room, and outside it if not', async () => {
     // Of a thousand bytes a usual row takes 550, and the name six.
     const fits = stage();
     await fits.store.complete(claim, 'x'.repeat(442));
@@ -81,7 +81,7 @@ describe('the end of a claim', () => {
     ]);
   });
 
-  it('tells nothing apart from null', async () => {
+  it('distinguishes no result from null', async () => {
     const nothing = stage();
     await nothing.store.complete(claim);
     expect(await nothing.stored()).not.toHaveProperty('result');
@@ -90,7 +90,7 @@ describe('the end of a claim', () => {
     expect(await nil.stored()).toMatchObject({ result: 'null' });
   });
 
-  it('is told for each of many, in the order given, whatever became of the others', async () => {
+  it('is reported for each of many in the given order, regardless of the others', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `j${i}`);
     const rows = names.map((jobId) => row({ jobId, status: jobId === 'j5' ? 'pending' : 'running' }));
     const broken = new Error('no room');

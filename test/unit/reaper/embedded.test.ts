@@ -170,7 +170,7 @@ describe('a reaper inside a process', () => {
     await stop();
   });
 
-  it('starts again when a look fails, and sweeps although nobody can read the row', async () => {
+  it('starts again when a sweep fails, and sweeps although the reaper row is unreadable', async () => {
     const { clock, reaper } = scene();
     const { start, stop, claim, store, telemetry } = reaper('a', {
       change: (table) => ({
@@ -227,7 +227,7 @@ describe('two reapers in processes', () => {
     await heir.stop();
   });
 
-  it('tell when the promise was taken from one', async () => {
+  it('report when one takes over the promise', async () => {
     const { clock, reaper, row, table } = scene();
     const { start, stop, claim, events } = reaper('a');
     await claim('job', { leaseMs: 600_000 });

@@ -40,7 +40,7 @@ const settled = async <T>(clock: { advance(ms: number): Promise<void> }, act: Pr
 };
 
 describe('a reaper that wakes the next', () => {
-  it('goes on by itself from one tick, idle or not, as often as a lease could lapse unseen', async () => {
+  it('continues by itself from one tick, idle or not, as often as a lease could lapse unseen', async () => {
     const { clock, tick, sent, sweeps, row } = scene();
     await settled(clock, tick());
     expect(sent).toMatchObject([{ token: 'wake-1', delaySeconds: 22 }]);
@@ -223,7 +223,7 @@ describe('a reaper that wakes the next', () => {
     expect(sent.length).toBeLessThanOrEqual(1 + Math.floor(120 / 22));
   });
 
-  it('counts the live leases every five minutes, whoever it is by then', async () => {
+  it('counts the live leases every five minutes, across holders', async () => {
     const { clock, tick, claim, store, telemetry } = scene();
     const job = await claim('job', { leaseMs: 3_600_000 });
     await settled(clock, tick());
@@ -248,7 +248,7 @@ describe('a reaper that wakes the next', () => {
     expect(await first.store.read('job-of-many-shards')).toMatchObject({ status: 'pending' });
   });
 
-  it('does nothing, and wakes nobody, when it is switched off', async () => {
+  it('does nothing, and sends no wake, when it is switched off', async () => {
     const { clock, tick, counts, sent, telemetry } = scene({ settings: { reaperEnabled: false } });
     expect(await settled(clock, tick())).toMatchObject({ ended: 'disabled' });
     expect([counts, sent]).toEqual([{}, []]);
@@ -279,7 +279,7 @@ describe('a reaper that wakes the next', () => {
     expect(await done).toEqual(['JobFailed', 'JobQuarantined', 'ReaperLeadershipChanged']);
   });
 
-  it('goes on when its promise could not be put off, and says so', async () => {
+  it('continues when its promise cannot be postponed, and logs it', async () => {
     let slowMs = 0;
     const clock = createFakeClock();
     const { tick, sent, telemetry } = scene({
@@ -311,7 +311,7 @@ describe('a reaper that wakes the next', () => {
     expect(counts.apply).toBe(apply);
   });
 
-  it('ends in time for its function’s own limit, and the next goes on where it stopped', async () => {
+  it('ends within its function’s limit, and the next continues where it stopped', async () => {
     const clock = createFakeClock();
     const settings = { minSweepIntervalMs: 500, maxRunning: 10_000, shards: 8 };
     const { claim, deps, memory } = scene({ clock, settings });
@@ -361,7 +361,7 @@ describe('a reaper that wakes the next', () => {
 });
 
 describe('a reaper that is late', () => {
-  it('tells of each promised sweep that did not happen in time, and of none that did', async () => {
+  it('reports each promised sweep that was late, and no other', async () => {
     let lost = 0;
     const { clock, tick, telemetry, sent } = scene({ delivery: () => (lost-- > 0 ? [] : [0]) });
     await settled(clock, tick());
@@ -377,14 +377,14 @@ describe('a reaper that is late', () => {
     expect(telemetry.total('ReaperLate')).toBe(1);
   });
 
-  it('tells of wakes that wait for a throttled reaper', async () => {
+  it('reports wakes that wait for a throttled reaper', async () => {
     const { clock, tick, telemetry } = scene({ delivery: () => [20_000] });
     await settled(clock, tick());
     await clock.advance(3 * 60_000);
     expect(telemetry.total('ReaperLate')).toBe(4);
   });
 
-  it('tells of a reclaim beyond the bound, and of the attempt that crashed', async () => {
+  it('reports a reclaim beyond the bound, and the attempt that crashed', async () => {
     const { clock, tick, claim, telemetry } = scene();
     await claim('job');
     await clock.advance(20_000 + 4000);

@@ -19,7 +19,7 @@ describe('percentiles', () => {
     expect(() => percentile([], 0.5)).toThrow('nothing');
   });
 
-  it('are told with the bound', () => {
+  it('are shown with the bound', () => {
     expect(distribution('a reclaim', [1000, 2000], 4000)).toBe(
       'a reclaim, 2 times: p50 1.00 s, p99 2.00 s, maximum 2.00 s; the bound is 4.00 s',
     );

@@ -128,7 +128,7 @@ describe('the steps that the emulator lacks, on stand-ins', () => {
   });
 
   describe('alarms', () => {
-    it('go off by what was broken, and back once it is repaired', async () => {
+    it('fire when something is broken, and clear once it is repaired', async () => {
       const broken = new Set(['jobs failed']);
       const breakIt = (title: string, isBroken: boolean) =>
         isBroken ? broken.add(title) : broken.delete(title);

@@ -37,7 +37,7 @@ describe('the steps of a rehearsal', () => {
     ]);
   });
 
-  it('are skipped by the name of what is missing, without being begun', async () => {
+  it('are skipped with the name of the missing part, without starting', async () => {
     const { started, seen } = await outcomes([step('a', passes, { needs: ['alarms'] }), step('b', passes)], {
       lacks: ['alarms'],
     });

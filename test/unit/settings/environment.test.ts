@@ -32,7 +32,7 @@ describe('a configuration in environment variables', () => {
     expect(configurationFromEnvironment({ ...environment, PATH: '/bin' })).toEqual({ resources, settings });
   });
 
-  it('keeps the default of what is not set, or empty', () => {
+  it('keeps defaults for unset and empty variables', () => {
     expect(settingsFromEnvironment({ LEASEHOLD_SHARDS: '', OTHER: 'x' })).toEqual(resolveSettings());
   });
 

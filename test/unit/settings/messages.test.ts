@@ -34,13 +34,13 @@ describe('a setting that is refused', () => {
     expect(refusal(given)).toMatchObject({ code: 'SETTINGS', message, problems: [message] });
   });
 
-  it('stands on a line of its own among several', () => {
+  it('is on a separate line among several', () => {
     const { message, problems } = refusal({ shards: 0, logLevel: 'x' });
     expect(message.split('\n')).toEqual(problems);
     expect(problems).toHaveLength(2);
   });
 
-  it('is told all names when its own is unknown', () => {
+  it('lists all names when its name is unknown', () => {
     expect(refusal({ zzzzzzzzzz: 1 }).message).toBe(
       `setting 'zzzzzzzzzz' is unknown. Allowed: ${settingNames.join(', ')}`,
     );

@@ -46,7 +46,7 @@ describe('an error that another copy of the package made', () => {
   });
 });
 
-it('tells classes of one copy apart as ever', () => {
+it('distinguishes the classes of one copy as usual', () => {
   const error = new ThrottledError('claim', undefined);
   expect(error).toBeInstanceOf(ThrottledError);
   expect(error).not.toBeInstanceOf(NonRetryableError);

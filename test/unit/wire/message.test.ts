@@ -233,7 +233,7 @@ describe('a hint', () => {
 });
 
 describe('names', () => {
-  it('tell ids and types from anything else', () => {
+  it('distinguish ids and types from anything else', () => {
     expect([isJobId('a'), isJobId(1), isJobId('ä')]).toEqual([true, false, false]);
     expect([isJobType('a'), isJobType(undefined), isJobType('a/b')]).toEqual([true, false, false]);
   });

@@ -47,7 +47,7 @@ async function afterUnansweredProgress() {
   return { stack, worker, stopping, end, settle, read };
 }
 
-describe('a checkpoint that was stored, though nobody learned of it', () => {
+describe('a checkpoint that was stored without a reply', () => {
   it('has forgiven what came before, also for a death that follows', async () => {
     const { worker, settle, read } = await afterUnansweredProgress();
     worker.killCell();

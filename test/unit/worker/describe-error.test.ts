@@ -38,7 +38,7 @@ const hostile: readonly (readonly [string, unknown])[] = [
 ];
 
 describe('whatever a handler throws', () => {
-  it.each(hostile)('can be told of: %s', (_, thrown) => {
+  it.each(hostile)('can be described: %s', (_, thrown) => {
     expect(describeError(thrown)).toBeTypeOf('string');
     expect(loggableError(thrown)).toBeTypeOf('string');
     expect(thrownBy(thrown).retryable).toBe(true);

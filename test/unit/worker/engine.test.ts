@@ -122,7 +122,7 @@ describe('an invocation that ends while a job runs that began again in it', () =
 });
 
 describe('a worker that lost its lease', () => {
-  it('is told on the tick its lease ends, and not before', async () => {
+  it('notices on the tick its lease ends, and not before', async () => {
     let signal: AbortSignal | undefined;
     const run = await startRun(
       jobOf({ lease: { ms: 20_000, fixed: true } }, (context) => {
@@ -196,7 +196,7 @@ describe('a checkpoint', () => {
     expect(stack.telemetry.total('WritesFenced')).toBe(0);
   });
 
-  it('is what was given, though the handler changes it before it is sent', async () => {
+  it('is the value at the call, even if the handler changes it before it is sent', async () => {
     const { end, row } = await startRun(
       jobOf({}, async ({ save }) => {
         const place = { n: 1 };
@@ -282,7 +282,7 @@ describe('a result', () => {
     expect((await row())?.lastError).toMatch(/^TooLargeError: the result has 40002 bytes/);
   });
 
-  it('is what was returned, though work that was left running changes it before it is stored', async () => {
+  it('is the returned value, even if code left running changes it before it is stored', async () => {
     const stack = createTestStack();
     const result: unknown[] = ['returned'];
     const definition = defineJob({ type: 'job', payload: z.unknown(), run: async () => result as string[] });
@@ -357,7 +357,7 @@ describe('events that were chosen by type', () => {
     expect(await eventsOf({ startedEvents: '*', doneEvents: '*' })).toEqual(['JobStarted', 'JobDone']);
   });
 
-  it('tell of each claim, and of a cancellation whoever carries it out', async () => {
+  it('report each claim, and each cancellation regardless of who carries it out', async () => {
     const stack = createTestStack({ settings: { startedEvents: '*', doneEvents: '*' } });
     const { promise, resolve } = Promise.withResolvers<string>();
     const { end, worker, engine } = await startRun(

@@ -92,7 +92,7 @@ describe('gathered completions', () => {
     expect(scene.batches).toEqual([1]);
   });
 
-  it('tells each job its own verdict: a lost lease among nine held ones', async () => {
+  it('give each job its verdict: a lost lease among nine held ones', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(10);
     const [stale, ...others] = claims as [Claim, ...Claim[]];
@@ -113,7 +113,7 @@ describe('gathered completions', () => {
     await refused;
   });
 
-  it('throws to every job of a batch what the store threw, and goes on', async () => {
+  it('throw the store’s error to every job of a batch, and continue', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(3);
     const broken = gatherCompletions(

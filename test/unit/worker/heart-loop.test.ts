@@ -100,7 +100,7 @@ describe('the rhythm of the heart', () => {
     expect(beats).toHaveLength(1);
   });
 
-  it('repeats a beat that got no answer sooner, and goes on', async () => {
+  it('repeats an unanswered beat sooner, and continues', async () => {
     let answers = 0;
     const { clock, start, beats, failures, lease } = stage({
       answer: async () => {
@@ -115,7 +115,7 @@ describe('the rhythm of the heart', () => {
     expect(lease.isHeld()).toBe(true);
   });
 
-  it('repeats a beat beside one that is still under way: what the network swallowed does not keep it', async () => {
+  it('repeats a beat while another is still pending, because the network may have lost it', async () => {
     const { promise: swallowed, resolve } = Promise.withResolvers<HeartbeatOutcome>();
     let answers = 0;
     const { clock, start, beats, lease } = stage({
@@ -257,7 +257,7 @@ describe('the beats of many jobs', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, i): Claim => ({ ...claim, jobId: `job-${i}`, owner: `w/${i}` }));
 
-  it('are sent 25 a request when they are due together, and together with whoever is due soon', async () => {
+  it('are sent 25 per request when due together, and along with those due soon', async () => {
     const { clock, start, batches } = stage();
     for (const each of many(30)) start({ claim: each, lease: leaseOn(clock) });
     await clock.advance(HEARTBEAT_MS * 0.04);
@@ -266,7 +266,7 @@ describe('the beats of many jobs', () => {
     expect(batches.map(({ length }) => length)).toEqual([25, 7]);
   });
 
-  it('leave out whoever is not due for a while', async () => {
+  it('omit those not due for a while', async () => {
     const { clock, start, batches, beats } = stage();
     for (const each of many(2)) start({ claim: each, lease: leaseOn(clock) });
     await clock.advance(HEARTBEAT_MS * 0.06);
@@ -277,7 +277,7 @@ describe('the beats of many jobs', () => {
     expect(beats).toHaveLength(3);
   });
 
-  it('have a verdict each: a lost lease and a cancellation are told to their own jobs', async () => {
+  it('have a verdict each: a lost lease and a cancellation reach their jobs', async () => {
     const answers: Record<string, HeartbeatOutcome> = {
       'job-1': { outcome: 'lost' },
       'job-2': { outcome: 'extended', cancelRequested: true },

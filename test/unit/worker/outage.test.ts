@@ -104,7 +104,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     expect(await row()).toMatchObject({ status: 'pending', errors: 1, crashes: 0 });
   });
 
-  it('stores what its handler returned when it gets through, if nobody has taken the job', async () => {
+  it('stores its handler’s result when it gets through, if no other worker has the job', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const { end, row, down, pass } = await startRun(() => promise);
     await pass(5000);
@@ -161,7 +161,7 @@ describe('a worker that was cut off from the store for longer than its lease', (
     expect(stack.telemetry.total('HintsSent')).toBe(1);
   });
 
-  it('gives up with its lease where its host has to go: nobody waits for that', async () => {
+  it('gives up with its lease if its host must stop', async () => {
     const { end, down, pass, stopping } = await startRun(() => new Promise(() => {}));
     down(true);
     stopping.abort(new ShuttingDown('shutdown'));

@@ -24,7 +24,7 @@ const pass = async ({ clock }: TestStack, ms: number) => {
   for (let passed = 0; passed < ms; passed += 10) await clock.advance(10);
 };
 
-describe('a process that is told to stop', () => {
+describe('a process that is stopped', () => {
   it('has released what it was just claiming by the time it has stopped', async () => {
     const stack = createTestStack({ settings: { processConcurrency: 1 } });
     const { clock } = stack;

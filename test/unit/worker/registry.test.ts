@@ -89,7 +89,7 @@ describe('a job type', () => {
     expect(refused.lastError).toMatch(/schema.*n: /);
   });
 
-  it('hands over what its schema made of the payload, and keeps what was sent', async () => {
+  it('passes the schema’s output to the handler, and stores the payload as sent', async () => {
     const dated = defineJob({
       type: 'dated',
       payload: v.object({

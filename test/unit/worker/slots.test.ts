@@ -20,7 +20,7 @@ const turns = async () => {
 };
 
 describe('the slots of a process', () => {
-  it('are free when the handler has returned, once, however often it is told', async () => {
+  it('are freed once when the handler has returned, however often that is reported', async () => {
     const slots = createSlots(createFakeClock(), 2, () => {});
     const one = job();
     slots.take(2);

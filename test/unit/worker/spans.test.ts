@@ -72,7 +72,7 @@ const work = async () => {
 const render = defineJob({ type: 'render', payload: z.unknown(), run: work });
 
 describe('spans', () => {
-  it('tell of send, claim, run and end in one trace, by the conventions for messaging', async () => {
+  it('cover send, claim, run and end in one trace, by the conventions for messaging', async () => {
     register();
     const { jobId } = await sendAndRun(render);
     const [send, claim, run, end] = ['send', 'claim', 'run', 'end'].map((name) => named(`${name} render`));
@@ -99,7 +99,7 @@ describe('spans', () => {
     expect(spans().every(({ status }) => status.code === SpanStatusCode.UNSET)).toBe(true);
   });
 
-  it('are active while a handler runs, and what is around it: what they open is inside', async () => {
+  it('are active while a handler and its wrapper run, and contain their spans', async () => {
     register();
     const active: (Span | undefined)[] = [];
     await sendAndRun(render, {

@@ -61,13 +61,13 @@ describe('a function that a queue invokes', () => {
     expect(lines).toMatchObject([{ StoreFailures: 1 }]);
   });
 
-  it('writes nothing when there is nothing to tell', async () => {
+  it('writes nothing when there is nothing to report', async () => {
     const { handler, lines } = scene(async () => {});
     await invoke(handler, []);
     expect(lines).toEqual([]);
   });
 
-  it('names its request in log lines, and leaves out what the log group tells', async () => {
+  it('names its request in log lines, and omits what the log group shows', async () => {
     const { handler, lines } = scene(async (telemetry) => telemetry.info('told', { jobId: 'a' }));
     await invoke(handler, []);
     expect(lines.map(({ timestamp: _, ...rest }) => rest)).toEqual([
@@ -75,7 +75,7 @@ describe('a function that a queue invokes', () => {
     ]);
   });
 
-  it('tells SQS which messages to deliver again', async () => {
+  it('reports to SQS which messages to deliver again', async () => {
     const { handler } = scene(async () => {});
     expect(await invoke(handler, ['a', 'b', 'c'].map(message))).toEqual(['b', 'c']);
   });

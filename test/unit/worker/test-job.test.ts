@@ -80,7 +80,7 @@ describe('a job under test', () => {
     expect(job.checkpoints).toEqual([{ at: 1 }, { at: 2 }, { at: 3 }]);
   });
 
-  it('goes on from its checkpoint after its worker died, and the crash is charged', async () => {
+  it('resumes from its checkpoint after its worker died, and the crash is charged', async () => {
     const job = testJob(count, { to: 5 });
     expect(await job.run({ fault: 'hostDies', after: 2 })).toBe('crashed');
     expect(await job.row()).toMatchObject({ status: 'running', checkpoint: { at: 2 } });
@@ -96,7 +96,7 @@ describe('a job under test', () => {
     });
   });
 
-  it('goes on from its checkpoint at once after its cell died: its host still has the lease', async () => {
+  it('resumes from its checkpoint at once after its cell died: its host still has the lease', async () => {
     const job = testJob(count, { to: 5 });
     const before = job.stack.clock.now();
     expect(await job.run({ fault: 'cellDies', after: 2 })).toBe('done');
@@ -149,7 +149,7 @@ describe('a job under test', () => {
     expect(await job.finish()).toMatchObject({ status: 'done', attempt: 2 });
   });
 
-  it('ends when an operator cancels it, which its heart tells it', async () => {
+  it('ends at its next heartbeat after an operator cancels it', async () => {
     const seen: unknown[] = [];
     const watching = defineJob({
       ...count,
@@ -212,7 +212,7 @@ describe('a job under test', () => {
     expect(job.stack.telemetry.total('WritesFenced')).toBe(2);
   });
 
-  it('tells why its message was rejected', async () => {
+  it('reports why its message was rejected', async () => {
     const job = testJob(count, { to: 5 }, { send: { maxAttempts: 26 } });
     await expect(job.finish()).rejects.toThrow(/'maxAttempts' is 26/);
   });

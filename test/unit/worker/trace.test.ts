@@ -63,7 +63,7 @@ async function runRecord(body: object, beside: { readonly traceparent?: string; 
 }
 
 describe('a trace', () => {
-  it('goes from what is beside a message to the row, the handler, and the jobs that it sends', async () => {
+  it('goes from the message attributes to the row, the handler, and the jobs that it sends', async () => {
     const { seen, sent, row } = await runRecord({}, { traceparent, header: awsTraceHeader });
     expect(row).toMatchObject({ traceparent, awsTraceHeader });
     expect(seen).toEqual({ traceparent, awsTraceHeader });
@@ -77,7 +77,7 @@ describe('a trace', () => {
     expect(third?.awsTraceHeader).toBeUndefined();
   });
 
-  it('in the message itself counts more than the one beside it, and leaves nothing where there is none', async () => {
+  it('in the message body overrides the one in its attributes, and is absent without either', async () => {
     const { seen } = await runRecord({ traceparent }, { traceparent: traceparent.replace('4bf9', '4bfa') });
     expect(seen?.traceparent).toBe(traceparent);
     const none = await runRecord({}, { traceparent: 'nonsense', header: 'é' });

@@ -59,7 +59,7 @@ describe('a row on the wire', () => {
     });
   });
 
-  it('has no attribute with a meaning of its own', () => {
+  it('has no attribute with a special meaning', () => {
     const row = fromItem(JSON.parse('{"__proto__": {"M": {"status": {"S": "done"}}}}'));
     expect(row.status).toBeUndefined();
     expect(Object.keys(row)).toEqual(['__proto__']);

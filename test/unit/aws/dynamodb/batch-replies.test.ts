@@ -49,7 +49,7 @@ describe('one request', () => {
     expect([endOfRequest(many, 0), endOfRequest(many, 4), endOfRequest(many, 25)]).toEqual([25, 29, 30]);
   });
 
-  it('has at most so many characters, but for a statement that has more alone', () => {
+  it('stays below the character limit, except for a single larger statement', () => {
     expect(endOfRequest(texts(MAX / 2, MAX / 2), 0)).toBe(2);
     expect(endOfRequest(texts(MAX / 2, MAX / 2, 1), 0)).toBe(2);
     expect(endOfRequest(texts(MAX / 2, MAX / 2 + 1), 0)).toBe(1);
@@ -59,7 +59,7 @@ describe('one request', () => {
 });
 
 describe('a batch', () => {
-  it('tells of each write what the row is now, and of nothing else', async () => {
+  it('reports the current row for each write', async () => {
     replies({}, {}, {});
     expect(await table.applyMany(three)).toEqual(['a', 'b', 'c'].map(written));
     expect(updates()).toEqual([]);
@@ -76,7 +76,7 @@ describe('a batch', () => {
     expect(updates()).toEqual([]);
   });
 
-  it('does over what UpdateItem may still decide, and fails what was throttled', async () => {
+  it('repeats inconclusive writes with UpdateItem, and fails throttled ones', async () => {
     const failed = (Code: string) => ({ Error: { Code, Message: 'no' } });
     replies(failed('DuplicateItem'), failed('ValidationError'), failed('ThrottlingError'), {});
     const results = await table.applyMany([...three, write('d')]);
@@ -119,7 +119,7 @@ describe('an insert', () => {
   const text = (set: Record<string, number>) =>
     batchedWrite(write('j', { when: absent, set }), 'jobs')?.statement.Statement;
 
-  it('names the attributes of its own row, whatever the one before it had', () => {
+  it('names the attributes of its row, regardless of the previous statement', () => {
     expect(text({ a: 1, b: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'b': ?}`);
     expect(text({ a: 3, b: 4 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'b': ?}`);
     expect(text({ a: 1, c: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'c': ?}`);

@@ -81,7 +81,7 @@ it('opens no more connections than it may', async () => {
 });
 
 describe('the document client', () => {
-  it('reads a number that no program can hold, and leaves out what is undefined', async () => {
+  it('reads numbers beyond double precision, and omits undefined values', async () => {
     const big = '{"Item":{"jobId":{"S":"j"},"n":{"N":"123456789012345678901234567890"}}}';
     const { table, bodies } = stage({ headers: {}, body: big }, { headers: {} });
     expect(await table.read('j')).toEqual({ jobId: 'j', n: 1.2345678901234568e29 });

@@ -58,7 +58,7 @@ it('finds nothing where there is nothing, also by a reply that says nothing', as
   expect(await read(['a'])).toEqual([undefined]);
 });
 
-it('asks at once for what was left out of a reply, before the rest', async () => {
+it('requests unprocessed keys at once, before the rest', async () => {
   const jobIds = names(0, 120);
   replies.push({
     Responses: { jobs: names(0, 98).map(row) },

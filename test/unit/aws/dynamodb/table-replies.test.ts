@@ -126,7 +126,7 @@ describe('a statement', () => {
     expect(statement({ when: [[{ ...absent, is: 'equal', value: 'j' }]] })?.Statement).toMatch(/^UPDATE/);
   });
 
-  it('leaves out what is undefined inside a list', () => {
+  it('omits undefined values inside a list', () => {
     expect(toItem({ list: [1, undefined] })).toEqual({ list: { L: [{ N: '1' }] } });
   });
 });
@@ -170,7 +170,7 @@ describe('a look at the table', () => {
     ]);
   });
 
-  it('tells rows and bytes as DynamoDB counts them', async () => {
+  it('reports rows and bytes as DynamoDB counts them', async () => {
     dynamoDb.on(DescribeTableCommand).resolves({ Table: { ItemCount: 5, TableSizeBytes: 700 } });
     expect(await inspection.describe()).toMatchObject({ rows: 5, bytes: 700 });
   });

@@ -75,7 +75,7 @@ describe('a page of the index', () => {
 });
 
 describe('the jobs table on a local engine', () => {
-  it('is used as it is where it is there already, and any other failure is told', async () => {
+  it('is used if it exists, and any other failure is reported', async () => {
     dynamoDb
       .on(CreateTableCommand)
       .rejectsOnce(new ResourceInUseException({ message: 'there', $metadata: {} }))
@@ -87,7 +87,7 @@ describe('the jobs table on a local engine', () => {
 });
 
 describe('the failure of a request', () => {
-  it('is told apart by the name of the error', () => {
+  it('is identified by the name of the error', () => {
     for (const name of [
       ...['ProvisionedThroughputExceededException', 'ProvisionedThroughputExceeded', 'RequestLimitExceeded'],
       ...['ThrottlingException', 'ThrottlingError'],

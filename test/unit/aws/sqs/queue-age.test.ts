@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 describe('the age of a queue’s oldest message', () => {
-  it('is what CloudWatch was told last, and is asked for once a minute at most', async () => {
+  it('is CloudWatch’s latest reading, requested at most once a minute', async () => {
     const clock = createFakeClock();
     const age = createQueueAge({ queueUrl, config, clock });
     expect([await age(), await age()]).toEqual([754_000, 754_000]);
@@ -51,7 +51,7 @@ describe('the age of a queue’s oldest message', () => {
     });
   });
 
-  it('is not known where nobody may ask, or nothing was told', async () => {
+  it('is unknown without permission or without data', async () => {
     const age = () => createQueueAge({ queueUrl, config, clock: createFakeClock() })();
     cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
     expect(await age()).toBeUndefined();
@@ -67,7 +67,7 @@ describe('the age of a queue’s oldest message', () => {
     expect(await createQueueAge({ queueUrl: url, config, clock: createFakeClock() })()).toBe(754_000);
   });
 
-  it('is not asked for beside a stand-in for SQS, unless a CloudWatch is named', async () => {
+  it('is not requested with an SQS emulator, unless a CloudWatch endpoint is given', async () => {
     const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createFakeClock() };
     expect(await createQueueAge({ ...local, config })()).toBeUndefined();
     expect(cloudWatch.calls()).toHaveLength(0);
@@ -90,7 +90,7 @@ describe('an id without a row', () => {
     return unknownJob({ found: { tableName: 'jobs', queueUrl }, sqs, queueAge }, 'order-7');
   };
 
-  it('is told with the depth of the queue and the age of its oldest message', async () => {
+  it('comes with the depth of the queue and the age of its oldest message', async () => {
     const { queue, message: says } = await told(3);
     expect(queue).toEqual({ visible: 3, inFlight: 0, delayed: 0, oldestAgeMs: 754_000 });
     expect(says).toMatch(
@@ -98,7 +98,7 @@ describe('an id without a row', () => {
     );
   });
 
-  it('is told without an age where the queue is empty, and CloudWatch is not asked', async () => {
+  it('has no age if the queue is empty, and CloudWatch is not asked', async () => {
     expect((await told(0)).queue).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
     expect(cloudWatch.calls()).toHaveLength(0);
   });

@@ -49,7 +49,7 @@ describe('the queue on the wire', () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  it('does not send again what is the sender’s own fault', async () => {
+  it('does not retry the sender’s faults', async () => {
     sqs.on(SendMessageBatchCommand).resolves({
       Failed: [{ Id: '0', SenderFault: true, Code: 'InvalidParameterValue', Message: 'too long' }],
     });

@@ -67,7 +67,7 @@ describe('a cell whose process has ended', () => {
     expect(puppet.done.forgotten).toBe(1);
   });
 
-  it('dies once, however often its end is told', async () => {
+  it('dies once, however often its end is reported', async () => {
     const { puppet, deaths } = stage();
     puppet.exit({ code: null, signal: null, error: 'EPIPE' });
     puppet.exit();
@@ -79,7 +79,7 @@ describe('a cell whose process has ended', () => {
     expect(puppet.done).toMatchObject({ ended: 1, forgotten: 1 });
   });
 
-  it('tells all that is known of it', async () => {
+  it('reports all known facts', async () => {
     const { puppet, deaths, start, ready } = stage();
     ready();
     start(1);
@@ -100,7 +100,7 @@ describe('a cell whose process has ended', () => {
     ]);
   });
 
-  it('was not ready if it never said so, and its exit report tells why it died', async () => {
+  it('was not ready if it never said so, and its exit report gives the cause of death', async () => {
     const { puppet, deaths } = stage();
     puppet.shown.exitReport = { origin: 'uncaughtException', error: 'Error: oh' };
     puppet.die({ code: 1, signal: null });
@@ -124,7 +124,7 @@ describe('a cell whose process has ended', () => {
 });
 
 describe('a cell that its host ends', () => {
-  it('takes nothing new, and tells the first reason', async () => {
+  it('takes nothing new, and gives the first reason', async () => {
     const { cell, puppet, deaths, ready } = stage();
     ready();
     cell.kill('memory');

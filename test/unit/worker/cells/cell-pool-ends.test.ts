@@ -6,7 +6,7 @@ const TICK_MS = 250;
 const MIB = 1024 * 1024;
 
 describe('a cell that dies', () => {
-  it('charges a job that was alone in a cell of its own, and is replaced', async () => {
+  it('charges a job that was alone in a fresh cell, and is replaced', async () => {
     const { puppets, telemetry, ready, start, begin, die } = puppetPool();
     ready(0);
     const { ends } = start('a');
@@ -36,7 +36,7 @@ describe('a cell that dies', () => {
     },
   );
 
-  it('charges nobody in a cell that others had used, or in which it had not begun', async () => {
+  it('charges no job in a cell that others had used, or that had not started', async () => {
     const { ready, start, begin, die, finish } = puppetPool();
     ready(0);
     start('a');
@@ -51,7 +51,7 @@ describe('a cell that dies', () => {
       expect(ends).toMatchObject([{ kind: 'died', crashedAlone: false, maxInCell: 1 }]);
   });
 
-  it('charges and marks nobody for a handler that ignored its signal: it is known why', async () => {
+  it('charges and marks no job for a handler that ignored its signal, because the cause is known', async () => {
     const { telemetry, ready, start, begin, die } = puppetPool();
     ready(0);
     const [a, b] = [start('a'), start('b')];
@@ -139,7 +139,7 @@ describe('a cell that has nothing to do any more', () => {
 });
 
 describe('a tick of the host', () => {
-  it('comes while a cell starts or somebody waits for one, who is given up on after half a minute', async () => {
+  it('comes while a cell starts or a run waits for one, which fails after half a minute', async () => {
     const { cells, ticking, start, ready, tick } = puppetPool();
     const { ends } = start('a');
     expect([ticking.every, ticking.started]).toEqual([TICK_MS, 1]);
@@ -152,7 +152,7 @@ describe('a tick of the host', () => {
     expect([ticking.every, cells.isUsable()]).toEqual([undefined, true]);
   });
 
-  it('comes while a job runs, and gives those who wait a cell that was late', async () => {
+  it('comes while a job runs, and gives waiting runs a late cell', async () => {
     const { at, ticking, ready, start, tick, finish, jobsOf, die } = puppetPool();
     ready(0);
     start('a');
@@ -222,7 +222,7 @@ describe('a host that may be frozen', () => {
 });
 
 describe('a host that closes', () => {
-  it('ends its cells, gives up on those who wait, and is done when the last cell is gone', async () => {
+  it('ends its cells, fails waiting runs, and is done when the last cell is gone', async () => {
     const { cells, at, puppets, ticking, closed, ready, start, die } = puppetPool({
       cells: 2,
       concurrency: 2,

@@ -9,7 +9,7 @@ const settings = resolveSettings({
 const MIB = 1024 * 1024;
 
 describe('the cells of a host that starts', () => {
-  it('are all started at once, and told what they need', () => {
+  it('are all started at once with their orders', () => {
     const { puppets } = puppetPool({ cells: 3, settings, jobs: 'file:///jobs.js' });
     const orders = {
       ...{ serviceName: 'test', logLevel: 'WARN', pulseMs: 200, jobs: 'file:///jobs.js' },
@@ -18,7 +18,7 @@ describe('the cells of a host that starts', () => {
     expect(puppets.map((each) => each.orders)).toEqual([orders, orders, orders]);
   });
 
-  it('are ready with the first of them, which tells their types', async () => {
+  it('are ready with the first one, which reports their types', async () => {
     const { cells, at, ready } = puppetPool({ cells: 2 });
     expect([cells.isReady(), cells.isUsable(), cells.types()]).toEqual([false, true, []]);
     let isReady = false;
@@ -39,7 +39,7 @@ describe('the cells of a host that starts', () => {
     expect(cells.types()).toEqual(['work']);
   });
 
-  it('are ended where their types contradict the settings, and whoever waits for them is told', async () => {
+  it('are ended if their types contradict the settings, and waiting callers get the error', async () => {
     const { cells, at } = puppetPool();
     at(0).send({ kind: 'ready', types: [{ type: 'work', maxAttempts: -1 }] });
     await expect(cells.ready()).rejects.toThrow(/maxAttempts is -1/);
@@ -162,7 +162,7 @@ describe('a spare cell', () => {
     expect(puppets).toHaveLength(2);
   });
 
-  it('is not started while somebody waits', async () => {
+  it('is not started while a run waits', async () => {
     const { puppets, ready, start, tick, finish, jobsOf } = puppetPool({
       ...{ spare: true, concurrency: 1, memoryForCells: () => 0 },
     });

@@ -25,7 +25,7 @@ const stage = () => {
 };
 
 describe('a run that is handed to a cell', () => {
-  it('has a slot with its lease, and is told all that its handler needs', () => {
+  it('has a slot with its lease, and receives all that its handler needs', () => {
     const { start, said, cell } = stage();
     start(11, { origin: { requestId: 'r', traceId: 't' } });
     expect(cell.granted(0)).toMatchObject({
@@ -80,7 +80,7 @@ describe('a run that is handed to a cell', () => {
 });
 
 describe('a run that is over', () => {
-  it('settles once, is told apart from its successor, and frees its slot', () => {
+  it('settles once, is distinguished from its successor, and frees its slot', () => {
     const { runs, start, cell } = stage();
     const ends = start(1);
     runs.leave(1, { kind: 'returned', result: '1' });
@@ -103,7 +103,7 @@ describe('a run that is over', () => {
 });
 
 describe('a run that is to stop', () => {
-  it('is told so, and finds why in the memory that it shares with its host', () => {
+  it('gets the message, and reads the reason from shared memory', () => {
     const { runs, start, cell, said } = stage();
     start(1);
     runs.abort(1, new Cancelled());

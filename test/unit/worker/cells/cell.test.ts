@@ -74,7 +74,7 @@ describe('a cell that starts', () => {
 });
 
 describe('what a cell is used for', () => {
-  it('wears it: five failures in a row of its own runs, until one of them returns', () => {
+  it('wears it out: five failures of its runs in a row, until one returns', () => {
     const { cell, puppet, start } = stage();
     for (const run of [1, 2, 3, 4, 5, 6]) start(run);
     puppet.send(ended(1, threw), ended(2, threw), ended(3, threw), ended(4, threw));
@@ -236,8 +236,8 @@ describe('a flush', () => {
   });
 });
 
-describe('what was said and not sent yet', () => {
-  it('goes out together, and to nobody when the cell has died meanwhile', async () => {
+describe('messages not sent yet', () => {
+  it('are sent together, and not at all if the cell has died', async () => {
     const { cell, puppet, start, speak } = stage({ isHeldBack: true });
     start(1);
     cell.abort(1, new Cancelled());

@@ -117,7 +117,7 @@ describe('a run that was not begun', () => {
     expect([...runs.keys()]).toEqual([1]);
   });
 
-  it('and is told to stop while it waits for a cell never begins, and leaves the others', async () => {
+  it('and is stopped while it waits for a cell never starts, and leaves the others', async () => {
     const { start, runs, aborted, is, place } = stage();
     is.room = false;
     const other = start();
@@ -135,7 +135,7 @@ describe('a run that was not begun', () => {
   });
 });
 
-describe('a run that is to be ended', () => {
+describe('a run that must end', () => {
   it('takes its cell with it', async () => {
     const { start, killed } = stage();
     const { kill, ends } = start();

@@ -30,7 +30,7 @@ describe.each([
   ['of a file', () => fileBytes(open())],
   ['on the heap', () => heapBytes()],
 ])('memory %s that host and cell share', (_, bytes) => {
-  it('tells a cell what its host wrote, slot by slot, and zeros of what it did not', () => {
+  it('shows a cell what its host wrote, slot by slot, and zeros elsewhere', () => {
     const { host, cell } = sides(bytes());
     host.grant(0, grant(10));
     host.grant(3, grant(50));
@@ -39,7 +39,7 @@ describe.each([
     expect(read).toEqual([grant(20), NOTHING, NOTHING, grant(50), NOTHING]);
   });
 
-  it('tells the host of pulse, start and progress, and mixes up neither slots nor sides', () => {
+  it('shows the host pulse, start and progress, and mixes up neither slots nor sides', () => {
     const { host, cell } = sides(bytes());
     expect([host.pulse(), host.begun(2)]).toEqual([0, { run: 0, progress: 0 }]);
     cell.beat(7);

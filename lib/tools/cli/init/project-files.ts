@@ -50,6 +50,8 @@ const manifest = ({ name, leasehold, fargate }: ProjectOptions, engine = dynoxid
     fauxqs: '^2.3.1',
     typescript: '>=5.9',
   },
+  // npm warns of install scripts; esbuild works without its own.
+  allowScripts: { esbuild: false },
 });
 
 const TSCONFIG = `{

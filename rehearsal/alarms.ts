@@ -15,7 +15,6 @@ export const DRIVEN_ALARMS = {
   stalled: { title: 'jobs wait and none is started', minutes: 18, cloudWatchMinutes: 5 },
 } as const;
 
-/** The docs promise no time for the way back. */
 const BACK_MINUTES = 20;
 
 interface Parts {
@@ -24,7 +23,6 @@ interface Parts {
   readonly signal: AbortSignal;
 }
 
-/** Breaks three things, waits for their alarms, repairs them, and waits until the alarms are quiet. */
 export async function driveAlarms({ system, aws, signal }: Parts): Promise<string[]> {
   const { region } = aws;
   const { ServiceName, WorkerSourceId, ReaperScheduleName } = system.outputs;
@@ -72,8 +70,13 @@ async function switchSchedule(scheduler: SchedulerClient, Name: string, State: '
     await scheduler.send(new GetScheduleCommand({ Name }));
   await scheduler.send(
     new UpdateScheduleCommand({
-      ...{ Name, State, GroupName, Target },
-      ...{ FlexibleTimeWindow, ScheduleExpression, ScheduleExpressionTimezone },
+      Name,
+      State,
+      GroupName,
+      Target,
+      FlexibleTimeWindow,
+      ScheduleExpression,
+      ScheduleExpressionTimezone,
     }),
   );
 }

@@ -17,7 +17,6 @@ interface AwsRequest {
 
 interface AwsReply {
   readonly text: string;
-  /** The service's clock, to the second. */
   readonly at: number;
 }
 
@@ -70,7 +69,6 @@ export function createAwsRequests(
   };
 }
 
-/** A request of the query protocol, whose reply is XML. */
 export const queryRequest = (
   service: AwsRequest['service'],
   parameters: Readonly<Record<'Action' | 'Version', string> & Record<string, string>>,

@@ -3,9 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 export interface Child {
   /** Resolves with the exit code, null after a signal. */
   readonly ended: Promise<number | null>;
-  /** What it has written so far. */
   output(): string;
-  /** Kills it and everything it started, and resolves once it is dead. */
   kill(): Promise<void>;
 }
 

@@ -9,7 +9,6 @@ import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName } from '../lib/wire
 const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
 
-/** One statistic of one of our metrics over whole minutes, or undefined while CloudWatch has no data. */
 async function readMetric(
   client: CloudWatchClient,
   service: string,
@@ -36,7 +35,6 @@ interface Window {
   readonly to: number;
 }
 
-/** Waits until CloudWatch has counted every reclaim, and returns the longest `ReclaimDelay`. */
 export async function readReclaims(
   client: CloudWatchClient,
   service: string,
@@ -55,7 +53,6 @@ export async function readReclaims(
   }
 }
 
-/** Resolves with the minutes until the alarm had this state. */
 export async function untilAlarm(
   client: CloudWatchClient,
   name: string,

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Which credentials to use; by default those of the environment. */
 export interface Identity {
   readonly profile?: string;
   /** ARN of a role that the profile or the environment may assume. */
   readonly role?: string;
 }
 
-/** The profile that assumes the role, in a configuration of the rehearsal's. */
 const ROLE_PROFILE = 'leasehold-rehearsal';
 
 /**
@@ -46,7 +44,6 @@ function sourceOf(profile: string | undefined, environment: Environment): string
   return `source_profile = ${environment.AWS_PROFILE || 'default'}`;
 }
 
-/** The command that deletes the stack with the same identity. */
 export const deleteCommand = (
   stack: string,
   region: string,

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRegistry, defineJob, NonRetryableError } from '../lib/index.ts';
 
-/** Done at once. */
 const quick = defineJob({ type: 'quick', async run() {} });
 
 /** Its first attempt runs until its worker is killed. */
@@ -50,7 +49,6 @@ const fail = defineJob({
   },
 });
 
-/** Its result is the pool that ran it. */
 const where = defineJob({
   type: 'where',
   async run() {

@@ -21,9 +21,7 @@ const lapseOf = ({ claims }: Job): PastClaim | undefined =>
 
 export interface Lapses {
   readonly jobIds: readonly string[];
-  /** From the end of a lease to the reclaim. */
   readonly delays: readonly number[];
-  /** From the death of the worker to the reclaim. */
   readonly recoveries: readonly number[];
 }
 
@@ -77,7 +75,6 @@ async function killWorkerWith(jobIds: readonly string[], parts: Parts) {
   return { died, leaseEnds };
 }
 
-/** One worker process, as a container would run it. */
 function startWorker({ system, children, folder }: Parts, concurrency: number): Child {
   const { TableName, ProcessQueueUrl, ServiceName } = system.outputs;
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('LEASEHOLD_'));
@@ -101,7 +98,6 @@ function startWorker({ system, children, folder }: Parts, concurrency: number): 
   );
 }
 
-/** Fails where a bound of the docs was exceeded. */
 export function judgeLapses({ delays, recoveries }: Lapses): string[] {
   const notes = [
     distribution("from a worker's death to the reclaim", recoveries, RECOVERY_MS),

@@ -8,7 +8,6 @@ import { type System, untilJob } from './system.ts';
 const isFailed = (job: Job): job is FailedJob => job.status === 'failed';
 const isDone = (job: Job): job is Job => job.status === 'done';
 
-/** Jobs whose handler ends its cell, with what the row must say about it. */
 export async function endCells(
   system: System,
   causes: Readonly<Record<string, RegExp>>,
@@ -66,7 +65,6 @@ export async function throttle(system: System, jobs: number, signal: AbortSignal
   }
 }
 
-/** -1 removes the limit. */
 async function limitWrites({ dynamoDb, outputs }: System, MaxWriteRequestUnits: number, signal: AbortSignal) {
   const { TableName } = outputs;
   const OnDemandThroughput = { MaxReadRequestUnits: -1, MaxWriteRequestUnits };

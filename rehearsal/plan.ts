@@ -3,22 +3,18 @@ import { listPrices } from '../lib/tools/plan/prices.ts';
 import type { Environment, Identity } from './identity.ts';
 
 export const STACK = 'LeaseholdRehearsal';
-/** Runs the type `where`. */
 export const POOL = 'aside';
 /** Leaves room for the reaper in a new account, which has 10 concurrent executions. */
 export const WORKER_CONCURRENCY = 4;
 /** How long a rehearsal takes, for the preflight of sessions. */
 export const MINUTES = 80;
 
-/** Where to rehearse, and as whom. */
 export interface Choice extends Identity {
   readonly account: string;
   readonly region: string;
-  /** Names of steps. @default - all */
   readonly only?: readonly string[];
 }
 
-/** How often each thing is tried. */
 export const COUNTS = { wakes: 20, rounds: 20, held: 10, looks: 200, throttled: 300 } as const;
 export type Counts = { readonly [name in keyof typeof COUNTS]: number };
 
@@ -49,7 +45,6 @@ export const COST: readonly (readonly [what: string, dollars: number])[] = [
 
 const total = COST.reduce((sum, [, dollars]) => sum + dollars, 0);
 
-/** What will be done and what it costs. */
 export const planText = (
   { account, region }: Choice,
   steps: readonly { readonly name: string; readonly title: string }[],
@@ -73,7 +68,6 @@ export interface Given extends Identity {
 
 const ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
 
-/** What was asked for, or why it is refused. */
 export function chooseAccount(
   given: Given,
   environment: Environment,
@@ -101,7 +95,6 @@ export function chooseAccount(
   return { account, region, profile, role, only };
 }
 
-/** The arguments that repeat this choice and consent to it. */
 export const yesArguments = ({ account, region, profile, role, only }: Choice): string =>
   [
     `--account ${account} --region ${region}`,

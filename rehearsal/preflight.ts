@@ -19,7 +19,6 @@ export interface Facts {
 
 interface Session {
   readonly isTemporary: boolean;
-  /** Minutes until they expire, where known. */
   readonly minutesLeft?: number | undefined;
   /** Whether the SDK obtains new ones, as it does for profiles, roles and containers. */
   readonly isRenewed: boolean;
@@ -31,7 +30,6 @@ export interface Judgment {
 }
 
 const NEEDED_CONCURRENCY = WORKER_CONCURRENCY + LEAST_REAPER_CONCURRENCY;
-/** What the CDK's default synthesizer asks for. */
 const LEAST_BOOTSTRAP = 6;
 /** Workers refuse to act at half of the allowed skew of 2 s; replies tell the time to the second. */
 const MOST_OFFSET_MS = 1500;
@@ -52,7 +50,7 @@ export function judge(facts: Facts, { account, region }: Choice, deleteIt: strin
     );
   if (facts.stackStatus !== undefined)
     problems.push(
-      `a stack ${STACK} is there already (${facts.stackStatus}), perhaps from a rehearsal that was killed; if it is not in use, delete it:\n  ${deleteIt}`,
+      `a stack ${STACK} already exists (${facts.stackStatus}), perhaps from a rehearsal that was killed; if it is not in use, delete it:\n  ${deleteIt}`,
     );
   if (bootstrapVersion === undefined) warnings.push('whether the CDK is bootstrapped may not be read');
   else if (bootstrapVersion === 'absent' || bootstrapVersion < LEAST_BOOTSTRAP)
@@ -146,7 +144,6 @@ async function unlessDenied<T>(act: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The manifest of a package next to this one, or in the folder where the command was started. */
 export function findPackage(name: string): string | undefined {
   for (const from of [import.meta.url, join(process.cwd(), 'package.json')])
     try {

@@ -22,7 +22,6 @@ import {
 } from './step-runner.ts';
 import { createSteps, isRepository } from './steps.ts';
 
-/** Where a stand-in for AWS differs from it. */
 export interface StandIn {
   readonly app: string;
   readonly lacks: readonly Ability[];
@@ -40,7 +39,6 @@ const DELETED_WITHIN_MS = 30 * 60_000;
 /** npm passes a Ctrl-C on to its child, which got it from the terminal as well. */
 const SAME_INTERRUPT_MS = 1000;
 
-/** The command: resolves with its exit code. */
 export async function rehearseCommand(
   args: readonly string[],
   { command, standIn = REAL }: { readonly command: string; readonly standIn?: StandIn },
@@ -113,7 +111,11 @@ async function rehearse(choice: Choice, { app, lacks, counts, pollMs }: StandIn)
 
   const run = (steps: readonly Step[], onEnd: (result: StepResult) => void) =>
     runSteps(steps, {
-      ...{ signal: interrupt, lacks, onEnd, isFatal: areCredentialsGone, now: () => performance.now() },
+      signal: interrupt,
+      lacks,
+      onEnd,
+      isFatal: areCredentialsGone,
+      now: () => performance.now(),
       onStart: ({ name, title }) => console.log(`▸ ${name}: ${title}`),
     });
   const report = (result: StepResult) => {
@@ -138,10 +140,15 @@ async function rehearse(choice: Choice, { app, lacks, counts, pollMs }: StandIn)
   }
 
   const { steps, close } = createSteps({
-    ...{ choice, counts, aws, children, folder, app },
+    choice,
+    counts,
+    aws,
+    children,
+    folder,
+    app,
     onDeploy() {
       isDeployed = true;
-      console.log(`  should this process be killed, delete the stack by hand: ${deleteIt}`);
+      console.log(`  if this process is killed, delete the stack by hand: ${deleteIt}`);
     },
   });
   const { only } = choice;
@@ -173,7 +180,7 @@ function onInterrupt(onSecond: () => void): AbortSignal {
       if (firstAt === undefined) {
         firstAt = performance.now();
         console.log(
-          `\n${signal}: cleaning up. Once more leaves the stack as it is, and prints how to delete it.`,
+          `\n${signal}: cleaning up. Interrupt again to leave the stack as it is and see how to delete it.`,
         );
         interrupted.abort(new Error(`interrupted by ${signal}`));
       } else if (performance.now() - firstAt > SAME_INTERRUPT_MS) onSecond();

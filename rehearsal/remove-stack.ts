@@ -2,7 +2,6 @@ import { AwsError, type AwsRequests, queryRequest, textIn } from './aws-request.
 import { areCredentialsGone } from './step-runner.ts';
 
 export interface StackApi {
-  /** CloudFormation's status, or undefined where there is no such stack. */
   status(): Promise<string | undefined>;
   delete(): Promise<void>;
 }

@@ -22,7 +22,6 @@ export interface Rehearsal {
   readonly version: string;
   readonly region: string;
   readonly results: readonly StepResult[];
-  /** What became of the stack. */
   readonly ending: string;
 }
 

@@ -8,14 +8,12 @@ export type Ability =
   | 'the repository';
 
 export interface Step {
-  /** For `--only`. */
   readonly name: string;
   readonly title: string;
   /** The step is skipped by name where one of these is missing. */
   readonly needs?: readonly Ability[];
   /** Nothing else can run without it; always part of `--only`. */
   readonly required?: boolean;
-  /** Returns what it measured. */
   run(signal: AbortSignal): Promise<readonly string[]>;
 }
 

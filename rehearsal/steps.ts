@@ -19,11 +19,8 @@ export interface StepParts {
   readonly counts: Counts;
   readonly aws: AwsRequests;
   readonly children: Children;
-  /** For all that the rehearsal writes. */
   readonly folder: string;
-  /** The CDK app that creates the stack. */
   readonly app: string;
-  /** Called right before anything is created. */
   readonly onDeploy: () => void;
 }
 
@@ -31,7 +28,6 @@ export interface StepParts {
 const contractConfig = join(import.meta.dirname, '..', 'test', 'rehearsal', 'vitest.account.config.ts');
 export const isRepository = existsSync(contractConfig);
 
-/** Everything that is done in the account, in this order. */
 export function createSteps(parts: StepParts): { readonly steps: readonly Step[]; close(): void } {
   const { counts } = parts;
   let opened: { readonly system: System; readonly chain: Chain } | undefined;
@@ -182,7 +178,6 @@ export async function readBack(
   }
 }
 
-/** The suite that runs on each local engine, on a table of the stack. */
 async function runContract({ children, aws }: StepParts, table: string): Promise<string[]> {
   const vitest = join(dirname(findPackage('vitest') ?? ''), 'vitest.mjs');
   const child = children.start(process.execPath, [vitest, 'run', '--config', contractConfig], {

@@ -8,7 +8,6 @@ import { pendingShard } from '../lib/protocol/shards.ts';
 import { defaultSettings } from '../lib/settings/settings.ts';
 import type { Registry } from '../lib/worker/registry.ts';
 
-/** The outputs of the stack. */
 export interface Outputs {
   readonly QueueUrl: string;
   readonly TableName: string;
@@ -23,12 +22,10 @@ export interface Outputs {
 export interface System {
   readonly outputs: Outputs;
   readonly client: Client;
-  /** Sends to the queue of the worker process. */
   readonly producer: Producer<Registry>;
   readonly store: Pick<JobStore, 'read' | 'schedule'>;
   readonly table: ReturnType<typeof connect>['table'];
   readonly dynamoDb: ReturnType<typeof connect>['dynamoDb'];
-  /** Whether the index shows a pending job. */
   isIndexed(jobId: string): Promise<boolean>;
   close(): void;
 }
@@ -63,7 +60,6 @@ export function openSystem(outputs: Outputs, region: string): System {
   };
 }
 
-/** Reads a job until it is as wanted. */
 export async function untilJob<Wanted extends Job>(
   { store }: Pick<System, 'store'>,
   jobId: string,

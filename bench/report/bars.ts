@@ -34,9 +34,9 @@ export function barsSvgOf({ title, series, log = false, told, groups }: Bars): s
     parts.push(text(LEFT - 8, y + height / 2 + 4, name, 'end', 12));
     for (const [i, value] of values.entries()) {
       const length = value === undefined ? 0 : Math.max(2, share(value) * (WIDTH - LEFT - RIGHT));
-      const { colour } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
+      const { color } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
       parts.push(
-        `<rect x="${LEFT}" y="${y + 1}" width="${length.toFixed(1)}" height="${BAR - 2}" fill="${colour}" />`,
+        `<rect x="${LEFT}" y="${y + 1}" width="${length.toFixed(1)}" height="${BAR - 2}" fill="${color}" />`,
         text(LEFT + length + 6, y + BAR - 3, value === undefined ? 'never' : told(value), 'start'),
       );
       y += BAR;
@@ -47,7 +47,7 @@ export function barsSvgOf({ title, series, log = false, told, groups }: Bars): s
 }
 
 const labelOf = (name: string, i: number): string => {
-  const { colour } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
+  const { color } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
   const x = 8 + i * 200;
-  return `<rect x="${x}" y="32" width="12" height="10" fill="${colour}" />\n${text(x + 18, 41, name, 'start')}`;
+  return `<rect x="${x}" y="32" width="12" height="10" fill="${color}" />\n${text(x + 18, 41, name, 'start')}`;
 };

@@ -17,11 +17,11 @@ const LEFT = 64;
 const RIGHT = 16;
 const TOP = 56;
 const BOTTOM = 48;
-/** Told apart by colour and by dash, and legible on light and dark pages. */
+/** Told apart by color and by dash, and legible on light and dark pages. */
 export const LOOKS = [
-  { colour: '#2f6fdb', dash: '' },
-  { colour: '#d9730d', dash: '6 4' },
-  { colour: '#2e8b57', dash: '2 3' },
+  { color: '#2f6fdb', dash: '' },
+  { color: '#d9730d', dash: '6 4' },
+  { color: '#2e8b57', dash: '2 3' },
 ] as const;
 
 /** Draws a plot as an SVG that stands alone. A logarithmic x axis gives zero a place of its own, at its left end. */
@@ -49,16 +49,16 @@ export function svgOf(plot: Plot): string {
 }
 
 function lineOf(series: Series, i: number, px: (x: number) => number, py: (y: number) => number): string[] {
-  const { colour, dash } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
+  const { color, dash } = LOOKS[i % LOOKS.length] ?? LOOKS[0];
   const path = series.points.map(([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(' ');
   const labelX = LEFT + i * 180;
   const labelY = 40;
   return [
-    `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}" />`,
+    `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2" stroke-dasharray="${dash}" />`,
     ...series.points.map(
-      ([x, y]) => `<circle cx="${px(x).toFixed(1)}" cy="${py(y).toFixed(1)}" r="3" fill="${colour}" />`,
+      ([x, y]) => `<circle cx="${px(x).toFixed(1)}" cy="${py(y).toFixed(1)}" r="3" fill="${color}" />`,
     ),
-    `<line x1="${labelX}" x2="${labelX + 22}" y1="${labelY - 4}" y2="${labelY - 4}" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}" />`,
+    `<line x1="${labelX}" x2="${labelX + 22}" y1="${labelY - 4}" y2="${labelY - 4}" stroke="${color}" stroke-width="2" stroke-dasharray="${dash}" />`,
     text(labelX + 28, labelY, series.name, 'start'),
   ];
 }

@@ -9,17 +9,13 @@ import { SettingsError } from '../settings/settings-error.ts';
 import { byLease, byWait } from '../wire/table.ts';
 import type { FunctionName } from './bundling.ts';
 
-/** Indexes have their own ARN and permissions. */
 export interface AccessTargets {
   readonly table: TableV2;
   readonly queue: IQueue;
-  /** Those of the other pools, to which jobs are sent as well. */
   readonly poolQueues: readonly IQueue[];
-  /** Those of pools whose containers the reaper counts. */
   readonly scaledQueues: readonly IQueue[];
   readonly deadLetterQueue: IQueue;
   readonly wakeQueue: IQueue;
-  /** Undefined if events are off. */
   readonly eventBus: IEventBus | undefined;
   readonly encryptionKey: IKey | undefined;
   readonly scheduleGroup: CfnScheduleGroup;
@@ -37,7 +33,6 @@ export interface Access {
   readonly eventBus?: readonly string[];
   readonly scheduleGroup?: readonly string[];
   readonly schedules?: readonly string[];
-  /** Actions that IAM does not limit to a resource. */
   readonly account?: readonly string[];
 }
 
@@ -84,7 +79,6 @@ const OBSERVE = {
   queue: ['sqs:GetQueueAttributes'],
   poolQueues: ['sqs:GetQueueAttributes'],
   deadLetterQueue: [...DESCRIBE_DEAD_LETTERS],
-  // Its tags tell where table and queue are.
   scheduleGroup: ['scheduler:GetScheduleGroup', 'scheduler:ListTagsForResource'],
   schedules: ['scheduler:GetSchedule'],
   account: ['cloudwatch:GetMetricData', 'scheduler:ListSchedules'],
@@ -205,7 +199,7 @@ function allowInKeyPolicy(key: IKey, grantee: IGrantable, actions: readonly stri
   });
   if (!key.addToResourcePolicy(statement, true).statementAdded)
     throw new SettingsError([
-      `'${grantee.grantPrincipal}' cannot be given access to 'encryptionKey': it has no policy of its own here, and the key was made elsewhere, so its policy cannot be changed. Allow ${actions.join(', ')} in the key's policy by hand, or make the key in this app`,
+      `'${grantee.grantPrincipal}' cannot be given access to 'encryptionKey': this app can change neither its policy nor that of the key, which was made elsewhere. Allow ${actions.join(', ')} in the key's policy by hand, or make the key in this app`,
     ]);
 }
 
@@ -214,4 +208,4 @@ const isOfAnotherAccount = ({ grantPrincipal }: IGrantable, { env }: TableV2): b
   Token.compareStrings(grantPrincipal.principalAccount, env.account) === TokenComparison.DIFFERENT;
 
 const cannotGrant = ({ grantPrincipal }: IGrantable, what: string): string =>
-  `'${grantPrincipal}' cannot be given access to '${what}': it has no policy of its own here (a service, an account or an imported role), and a ${what} of this stack takes no policy for it. Grant a role of this account that it may assume; only 'grants.produce' works for others, because a queue has a policy`;
+  `'${grantPrincipal}' cannot be given access to '${what}': this app cannot change its policy (it is a service, an account or an imported role), and a ${what} of this stack has no policy that could allow it. Grant a role of this account that it may assume; only 'grants.produce' works for others, because a queue has a policy`;

@@ -1,13 +1,12 @@
 import * as cdk from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Tells cdk-nag why a finding is accepted; older CDK versions lack this API. */
+/** Older CDK versions lack this API of cdk-nag. */
 export function acknowledge(construct: IConstruct, id: string, reason: string): void {
   const validations: typeof cdk.Validations | undefined = cdk.Validations;
   validations?.of(construct).acknowledge({ id, reason });
 }
 
-/** HIPAA and NIST 800-53 findings that no prop changes. */
 const COMPLIANCE = {
   IAMNoInlinePolicy: 'Each policy names resources of this system for one role, and is deleted with it.',
   LambdaConcurrency:
@@ -16,7 +15,6 @@ const COMPLIANCE = {
     'Queues feed the functions and keep what fails; a tick of the reaper that fails is repeated by the next.',
 };
 
-/** Props such as `vpc` and `encryptionKey` fix the other findings. */
 export function acknowledgeCompliance(jobs: IConstruct): void {
   for (const pack of ['HIPAA.Security', 'NIST.800.53.R5'])
     for (const [rule, reason] of Object.entries(COMPLIANCE)) acknowledge(jobs, `${pack}-${rule}`, reason);

@@ -7,7 +7,6 @@ import { variablesOf } from './escape-hatches.ts';
 
 const OLDEST_NODE = 22;
 
-/** Checks a custom `workerFunction`, and gives it what Leasehold sets on its own functions. */
 export function adoptWorker(
   worker: LambdaFunction,
   settings: Settings,

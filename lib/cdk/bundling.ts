@@ -34,7 +34,6 @@ export function workerCode(
   return bundledCode('worker', { optionsFor, environment, warn });
 }
 
-/** The published package has these prebuilt. */
 export function functionCode(name: FunctionName): Code {
   const folder = join(packageFolder, 'functions', name);
   return existsSync(join(folder, 'index.mjs')) ? Code.fromAsset(folder) : bundledCode(name);
@@ -82,6 +81,6 @@ export function checkJobsModule(jobs: string): void {
   const file = resolve(jobs);
   if (!existsSync(file))
     throw new SettingsError([
-      `prop 'jobs' is ${quoted(jobs)}, and there is no file ${file}. Name the module that says: export const registry = createRegistry([...])`,
+      `prop 'jobs' is ${quoted(jobs)}, and there is no file ${file}. Name the module with: export const registry = createRegistry([...])`,
     ]);
 }

@@ -10,7 +10,6 @@ export interface DoneListener {
   readonly type: string;
 }
 
-/** Types whose jobs publish JobDone: from the setting and from listeners. */
 export class ListenedTypes {
   readonly #types: Set<string>;
 

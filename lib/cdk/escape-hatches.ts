@@ -8,7 +8,6 @@ import { refusals } from './props/check-props.ts';
 
 type Changeable = Pick<LeaseholdJobs, 'table' | 'queue' | 'deadLetterQueue' | 'environment'>;
 
-/** Changes to child constructs that would break claims. */
 export function refusedChanges(
   { table, queue, deadLetterQueue, environment }: Changeable,
   functions: Readonly<Record<string, LambdaFunction | undefined>>,
@@ -43,7 +42,6 @@ function changesOf(fn: LambdaFunction, ours: Readonly<Record<string, unknown>>):
   ];
 }
 
-/** A function's variables so far. */
 export function variablesOf(fn: LambdaFunction): Readonly<Record<string, unknown>> {
   const { defaultChild } = fn.node;
   if (!(defaultChild instanceof CfnFunction)) return {};

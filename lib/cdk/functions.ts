@@ -93,7 +93,6 @@ export function createReaper(
 const INVOCATIONS_PER_POLLER = 10;
 const DEFAULT_MAXIMUM_POLLERS = 200;
 
-/** Invocations of the worker at the same time. */
 export const concurrencyOf = (
   { workerConcurrency }: Pick<Settings, 'workerConcurrency'>,
   { workerPollers }: Pick<ResourceProps, 'workerPollers'>,
@@ -123,7 +122,6 @@ export function warnOfStarvedReaper(
   );
 }
 
-/** Creates a row for each unclaimed message, so that the reaper takes care of it. */
 export function createDeadLetter(scope: Construct, context: FunctionContext): LambdaFunction {
   return createFunction(scope, 'DeadLetter', functionCode('dead-letter'), {
     ...context,

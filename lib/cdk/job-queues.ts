@@ -33,7 +33,6 @@ export function addQueues(
 
 type QueueProps = Pick<ResourceProps, 'encryptionKey' | 'removalPolicy'>;
 
-/** A queue of jobs; all share one dead-letter queue. */
 export function addJobQueue(
   scope: Construct,
   settings: Settings,
@@ -69,7 +68,7 @@ export function addWakeQueue(scope: Construct): Queue {
   acknowledge(
     queue,
     'AwsSolutions-SQS3',
-    'A wake that is lost is made good by the schedule within a minute; a dead one is of no use to anybody.',
+    'The schedule makes up for a lost wake within a minute, so dead wakes are not kept.',
   );
   return queue;
 }

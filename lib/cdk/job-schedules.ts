@@ -27,9 +27,7 @@ export interface JobSchedules {
   readonly deadLetterQueue: Queue;
 }
 
-/** The maximum of SQS. */
 const RETENTION = Duration.days(14);
-/** The default of EventBridge Scheduler. */
 const MOST_RETRIES = 185;
 
 function checkSchedules(schedules: Schedules, settings: Settings): void {
@@ -91,7 +89,6 @@ export function addSchedules(
   return { group, schedules: Object.fromEntries(made), deadLetterQueue };
 }
 
-/** Only schedules of this group may assume it. */
 function createRole(
   home: Construct,
   group: CfnScheduleGroup,

@@ -109,10 +109,8 @@ export function refuseTooFewUnits(table: TableV2, settings: Settings): void {
 const QUOTA_WRITE_UNITS = 40_000;
 /** A second, with the default of 1,000 concurrent executions: https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html */
 const QUOTA_INVOCATIONS = 10_000;
-/** A claim, an end and their CPU time. */
 const LEAST_INVOCATION_MS = 40;
 
-/** Only warnings: DynamoDB splits hot partitions, and quotas can be raised. */
 export function warnOfLoad(
   scope: Construct,
   settings: Settings,

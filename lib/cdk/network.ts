@@ -52,7 +52,6 @@ export function warnOfMissingEndpoints(
   });
 }
 
-/** Here all hosts are FIPS hosts. */
 const GOV_REGION = /^us-gov-/;
 /** Regions with FIPS endpoints for DynamoDB, SQS and EventBridge: https://aws.amazon.com/compliance/fips/ */
 const FIPS_REGION = /^us-(gov-)?(east|west)-\d$/;

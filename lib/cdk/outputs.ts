@@ -22,7 +22,6 @@ interface Told extends Construct {
   readonly recoveryBound: RecoveryBound;
 }
 
-/** Named after the construct's path: `JobsQueueUrl` for a construct `Jobs`. */
 export function createOutputs(jobs: Told): Outputs {
   const { queue, table, dashboard, serviceName, recoveryBound } = jobs;
   const stack = Stack.of(jobs);

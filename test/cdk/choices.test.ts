@@ -105,7 +105,7 @@ describe('a worker of the user’s own', () => {
 describe('the jobs module', () => {
   it('must be named: nobody’s deployment runs our examples by mistake', () => {
     expect(() => synthesize({ jobs: undefined })).toThrow(
-      /prop 'jobs' is missing: the file that says export const registry/,
+      /prop 'jobs' is missing: the file with export const registry/,
     );
   });
 

@@ -36,7 +36,7 @@ const acknowledged = [
     /protects itself/,
   ],
   ['Leasehold/Jobs/Reaper/Role', 'AwsSolutions-IAM5[Resource::*]', /take no resource/],
-  ['Leasehold/Jobs/WakeQueue', 'AwsSolutions-SQS3', /made good by the schedule/],
+  ['Leasehold/Jobs/WakeQueue', 'AwsSolutions-SQS3', /makes up for a lost wake/],
   [
     'Leasehold/Jobs/Worker/Function/Live/Deployment/ServiceRole',
     'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',

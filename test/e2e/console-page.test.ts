@@ -602,7 +602,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       const page = await open(stage, '#/?sort=job');
       await row(page, 'c').waitFor();
       const active = () => page.locator('.row[data-active="true"]').getAttribute('data-job');
-      await page.getByRole('button', { name: /^Colours/ }).focus();
+      await page.getByRole('button', { name: /^Colors/ }).focus();
       await page.keyboard.press('j');
       expect(await active()).toBe('a');
       await page.keyboard.press('j');

@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await timeline.getByText('the reaper reclaimed the job').first().waitFor();
     const told = (await timeline.locator('.moment-what').allTextContents()).join(' | ');
     expect(told).toMatch(
-      /claimed by.*its worker was killed.*its lease ended without.*the reaper reclaimed the job.*fenced: whatever.*claimed by.*its handler returned.*done/,
+      /claimed by.*its worker was killed.*its lease ended without.*the reaper reclaimed the job.*fenced: later writes.*claimed by.*its handler returned.*done/,
     );
     expect(await page.locator('.lane').count()).toBeGreaterThanOrEqual(2);
     expect(await page.locator('.lane-outcome').first().textContent()).toBe('worker lost');
@@ -199,7 +199,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
 
-  it.each(['light', 'dark'] as const)('has nothing that axe finds in %s colours', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('has nothing that axe finds in %s colors', async (colorScheme) => {
     const page = await open({ colorScheme });
     await page.locator('.row').first().waitFor();
     expect(await problemsOf(page)).toEqual([]);

@@ -36,7 +36,7 @@ function userEnvironment(): NodeJS.ProcessEnv {
 function dev(cwd: string, ...args: string[]) {
   const child = spawn(process.execPath, [COMMAND, 'dev', ...args], {
     cwd,
-    // Some machines that run tests ask for colours, which would come between the words.
+    // Some machines that run tests ask for colors, which would come between the words.
     env: { ...userEnvironment(), NO_COLOR: '1', FORCE_COLOR: undefined },
     detached: true,
   });

@@ -99,7 +99,7 @@ describeOnOneEngine('acting on jobs', (engine) => {
       const run = await system.run(['cancel', 'p', 'r', '--yes']);
       expect(run.code).toBe(0);
       expect(run.stdout).toContain('p  cancelled');
-      expect(run.stdout).toContain('r  its worker is told to stop');
+      expect(run.stdout).toContain('r  its worker is asked to stop');
       expect(await status('p')).toBe('cancelled');
       expect((await system.store.read('r'))?.cancelRequested).toBe(true);
     });
@@ -410,7 +410,7 @@ describe('sending', () => {
       [['send', 'email', '{"to":'], 'Check the shell quotes'],
       [['send', 'email', '1', '--lease', '1s'], "'leaseMs' is 1000"],
       [['send', 'email', '1', '--job-id', 'a b'], "'jobId' is 'a b'"],
-      [['send', 'email', '1', '--timeout', '1m'], 'add --wait'],
+      [['send', 'email', '1', '--timeout', '1m'], 'needs --wait'],
       [['send', 'email', '1', '--delay', '1h', '--at', '2030-01-01'], 'either --delay or --at'],
       [['send', 'email', '1', '--at', 'soon'], 'or how long from now, such as 2h'],
       [['send', 'email', JSON.stringify('x'.repeat(70_000))], 'at most 65536 are allowed'],

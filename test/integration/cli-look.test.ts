@@ -160,7 +160,7 @@ describeOnOneEngine('looking at jobs', (engine) => {
       const { stdout } = await system.run(['show', 'victim']);
       expect(stdout).toMatch(/#1 +claimed by worker-a\/11/);
       expect(stdout).toMatch(/#1 +its lease lapsed; the reaper reclaimed the job; ran again after 1 s/);
-      expect(stdout).toMatch(/#1 +fenced: whatever worker-a\/11 still writes is refused/);
+      expect(stdout).toMatch(/#1 +fenced: later writes of worker-a\/11 are refused/);
       expect(stdout).toMatch(/#2 +claimed by worker-c\/1/);
       expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
       expect(stdout).toMatch(/→ in 18 s .*: its lease ends/);

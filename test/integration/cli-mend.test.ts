@@ -122,7 +122,7 @@ describeOnOneEngine('mending', (engine) => {
       await system.put({ jobId: 'nobody#p1.abc', text: 'left', expiresAt: until });
       await edited('hollow', { payload: { in: 'p1.gone', parts: 1, bytes: 2000 } });
       const ill = await system.run(['doctor']);
-      expect(ill.stdout).toContain('belong to no job any more: nobody#p1.abc');
+      expect(ill.stdout).toContain('without a job: nobody#p1.abc');
       expect(ill.stdout).toContain("'hollow' points to 'hollow#p1.gone', which is gone");
       expect(ill.stdout).not.toContain('erring#');
     });

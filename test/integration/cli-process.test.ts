@@ -113,12 +113,12 @@ describe('the process', () => {
     expect(run.stdout).toMatch(/created +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (GMT\+9|JST)/);
   });
 
-  it('prints colours only when asked to, off a screen', async () => {
-    const colour = '\u001b[';
-    expect((await system.spawn(['ls'], { environment: { FORCE_COLOR: '1' } })).stdout).toContain(colour);
+  it('prints colors only when asked to, off a screen', async () => {
+    const color = '\u001b[';
+    expect((await system.spawn(['ls'], { environment: { FORCE_COLOR: '1' } })).stdout).toContain(color);
     expect(
       (await system.spawn(['ls'], { environment: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout,
-    ).not.toContain(colour);
+    ).not.toContain(color);
   });
 
   it('prints completion scripts that the shell can read', async () => {
@@ -161,7 +161,7 @@ describe('the process', () => {
     [
       'a jobs module that is not there',
       ['nowhere.ts'],
-      /There is no file '.*nowhere.ts'. Name the module that says/,
+      /There is no file '.*nowhere.ts'. Name the module with/,
     ],
     [
       'a data folder that is a file',

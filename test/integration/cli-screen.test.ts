@@ -92,7 +92,7 @@ describe('on a screen', () => {
     for (const { args, raw, lines } of runs.get(columns) ?? []) {
       if (args.includes('--wide')) continue;
       for (const line of lines) expect([args, line, widthOf(line) <= columns]).toEqual([args, line, true]);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: colours alone may be left
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: colors alone may be left
       const others = raw.replaceAll(/\u001b\[\d{1,2}m|\r\n/g, '');
       // biome-ignore lint/suspicious/noControlCharactersInRegex: see above
       expect([args, others.match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/g)]).toEqual([args, null]);
@@ -153,7 +153,7 @@ describe('on a screen', () => {
     }
   });
 
-  it('in a pipe a table is whole, without colours, and there is no progress bar', async () => {
+  it('in a pipe a table is whole, without colors, and there is no progress bar', async () => {
     const run = await system.spawn(['ls']);
     expect(run.stdout).toContain(`${WORKER}/${UUID.slice(0, 8)}`);
     expect(run.stdout).not.toContain('\u001b');

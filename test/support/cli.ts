@@ -31,7 +31,7 @@ export interface CliRunOptions {
   readonly interrupted?: AbortSignal;
   readonly directory?: string;
   readonly columns?: number;
-  readonly hasColours?: boolean;
+  readonly hasColors?: boolean;
 }
 
 const asRun = (code: number, stdout: string, stderr: string): CliRun => ({
@@ -64,10 +64,10 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     directory: options.directory ?? emptyDirectory,
     isInteractive: options.answer !== undefined,
     isScreen: false,
-    hasColours: options.hasColours ?? false,
+    hasColors: options.hasColors ?? false,
     columns: options.columns ?? Number.POSITIVE_INFINITY,
     rows: 40,
-    noteHasColours: options.hasColours ?? false,
+    noteHasColors: options.hasColors ?? false,
     noteColumns: options.columns ?? Number.POSITIVE_INFINITY,
     timeZone: 'UTC',
     clock: options.clock ?? systemClock,

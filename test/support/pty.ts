@@ -8,9 +8,9 @@ import { bareEnvironment } from './cli.ts';
 export interface PtyRun {
   readonly args: readonly string[];
   readonly code: number;
-  /** As it was written, with colours. */
+  /** As it was written, with colors. */
   readonly raw: string;
-  /** The lines without colours, as the program meant them: one that is wider than the screen is still one. */
+  /** The lines without colors, as the program meant them: one that is wider than the screen is still one. */
   readonly lines: readonly string[];
 }
 

@@ -76,7 +76,7 @@ it('finds messages left in the queue of a removed pool, and ignores empty queues
   expect(await check()).toMatchObject([
     {
       severity: 'problem',
-      message: '3 messages left in the queue Removed, which no pool has',
+      message: '3 messages left in the queue Removed, which belongs to no pool',
       next: expect.stringContaining('Start DLQ redrive'),
     },
   ]);

@@ -11,9 +11,9 @@ import { LOCAL_STATE_FILE, writeStateFile } from '../../lib/tools/dev/state-file
 import { runInProcess } from '../support/cli.ts';
 
 /** What a terminal is given to write when a command writes this. */
-function printable(text: string, hasColours: boolean): string {
+function printable(text: string, hasColors: boolean): string {
   const written: string[] = [];
-  const terminal = { hasColours, write: (each: string) => written.push(each) };
+  const terminal = { hasColors, write: (each: string) => written.push(each) };
   guardedTerminal(terminal as unknown as Terminal).write(text);
   return written.join('');
 }
@@ -36,7 +36,7 @@ describe('text on a terminal', () => {
     expect(printable(text, true)).toBe(shown);
   });
 
-  it('keeps colours on a screen that has them, and spells them out elsewhere', () => {
+  it('keeps colors on a screen that has them, and spells them out elsewhere', () => {
     expect(printable('\u001b[32mdone\u001b[39m', true)).toBe('\u001b[32mdone\u001b[39m');
     expect(printable('\u001b[32mdone\u001b[39m', false)).toBe('\\u001b[32mdone\\u001b[39m');
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { cutMiddle, widthOf, wrapText } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { type Column, renderTable } from '../../lib/tools/cli/terminal/text-table.ts';
 
-const colours = pc.createColors(false);
+const colors = pc.createColors(false);
 const columns: readonly Column[] = [
   { title: 'JOB', min: 8, cut: 'middle' },
   { title: 'N', right: true, leaveOut: 2 },
@@ -16,7 +16,7 @@ const rows = [
   ['short', '12', '', 'done'],
 ];
 const render = (width: number) => {
-  const { text, leftOut } = renderTable({ columns, rows }, width, colours);
+  const { text, leftOut } = renderTable({ columns, rows }, width, colors);
   return { lines: text.split('\n'), leftOut };
 };
 
@@ -59,7 +59,7 @@ describe('a table', () => {
         fc.array(fc.tuple(cell, cell, cell, cell), { maxLength: 5 }),
         fc.integer({ min: 12, max: 120 }),
         (cells, width) => {
-          const { text } = renderTable({ columns, rows: cells }, width, colours);
+          const { text } = renderTable({ columns, rows: cells }, width, colors);
           const lines = text.split('\n');
           expect(lines).toHaveLength(cells.length + 1);
           for (const line of lines) {

@@ -2,7 +2,7 @@ import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { cutEnd, cutMiddle } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { createOutput, firstLine } from '../../lib/tools/cli/terminal/output.ts';
-import { wantsColours } from '../../lib/tools/cli/terminal/process-terminal.ts';
+import { wantsColors } from '../../lib/tools/cli/terminal/process-terminal.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import {
   formatDay,
@@ -65,10 +65,10 @@ describe('instants', () => {
 
 describe('output', () => {
   const written: string[] = [];
-  const on = (columns: number, hasColours = false) =>
+  const on = (columns: number, hasColors = false) =>
     ({
       ...{ write: (text: string) => written.push(text), note: (text: string) => written.push(text) },
-      ...{ columns, noteColumns: columns, hasColours, noteHasColours: hasColours },
+      ...{ columns, noteColumns: columns, hasColors, noteHasColors: hasColors },
     }) as unknown as Terminal;
   const told = () => written.splice(0).join('').split('\n').slice(0, -1);
 
@@ -79,7 +79,7 @@ describe('output', () => {
     output.table({ columns: ['A'], rows: [['1']] });
     output.json({ a: 1 });
     expect(told()).toEqual(['{"a":1}']);
-    expect(output.colours.red('x')).toBe('x');
+    expect(output.colors.red('x')).toBe('x');
   });
 
   it('aligns columns by visible width, ignores color codes, and leaves no trailing blanks', () => {
@@ -113,11 +113,11 @@ describe('output', () => {
     expect([counted(1, 'job'), counted(1234, 'job')]).toEqual(['1 job', '1,234 jobs']);
   });
 
-  it('has colours on a screen, unless NO_COLOR says no', () => {
-    expect(wantsColours({}, true)).toBe(true);
-    expect(wantsColours({}, false)).toBe(false);
-    expect(wantsColours({ NO_COLOR: '1', FORCE_COLOR: '1' }, true)).toBe(false);
-    expect(wantsColours({ FORCE_COLOR: '1' }, false)).toBe(true);
-    expect(wantsColours({ TERM: 'dumb' }, true)).toBe(false);
+  it('has colors on a screen, unless NO_COLOR says no', () => {
+    expect(wantsColors({}, true)).toBe(true);
+    expect(wantsColors({}, false)).toBe(false);
+    expect(wantsColors({ NO_COLOR: '1', FORCE_COLOR: '1' }, true)).toBe(false);
+    expect(wantsColors({ FORCE_COLOR: '1' }, false)).toBe(true);
+    expect(wantsColors({ TERM: 'dumb' }, true)).toBe(false);
   });
 });

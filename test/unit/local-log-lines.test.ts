@@ -6,7 +6,7 @@ import type { StackEvent } from '../../lib/tools/dev/stack.ts';
 
 const job = { jobId: 'a', type: 'count', attempt: 2 };
 
-/** What is said of something that a worker prints, without colours. */
+/** What is said of something that a worker prints, without colors. */
 const ofOutput = (text: string) => {
   const line = readOutputLine(text, 0);
   return plain(

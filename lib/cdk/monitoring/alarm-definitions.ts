@@ -28,7 +28,6 @@ export type AlarmProps = Pick<
   | 'compositeAlarm'
 >;
 
-/** By construct id. */
 export const alarmDefinitions = (
   watched: Watched,
   props: AlarmProps,
@@ -52,7 +51,7 @@ function jobAlarms(
     JobsFailed: {
       title: 'jobs failed',
       first: 'ls --status failed',
-      description: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, quarantined ones among them.`,
+      description: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, including quarantined ones.`,
       metric: metered.metricJobsFailed(perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
@@ -135,7 +134,6 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
             ...perFiveMinutes,
             statistic: Stats.MINIMUM,
           }),
-          // Messages that the consumer keeps receiving and failing.
           taken: deadLetterQueue.metricApproximateNumberOfMessagesNotVisible({
             ...perFiveMinutes,
             statistic: Stats.MINIMUM,
@@ -179,7 +177,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       title: 'the reaper is silent',
       first: 'doctor',
       pages: true,
-      description: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and jobs whose time has come are not started.`,
+      description: `The schedule started no sweep for ${silentMinutes} minutes. Unless the reaper's own messages keep it going, jobs of dead workers are not reclaimed and delayed jobs are not started.`,
       // SQS publishes metrics only some time after first use, so a new deployment stays quiet until reapers have run.
       metric: new MathExpression({
         expression: 'IF(queue >= 0, FILL(sweeps, 0))',
@@ -225,7 +223,7 @@ function scheduleAlarms({ scheduleDeadLetterQueue }: Watched): Record<string, Al
       title: 'recurring jobs are not started',
       first: 'schedules',
       pages: true,
-      description: 'A tick of a schedule could not be put into the job queue, and its job does not run.',
+      description: 'A schedule tick could not be sent to the job queue, so its job does not run.',
       metric: scheduleDeadLetterQueue.metricApproximateNumberOfMessagesVisible({
         period: FIVE_MINUTES,
         statistic: Stats.MAXIMUM,

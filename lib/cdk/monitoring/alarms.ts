@@ -13,10 +13,8 @@ import { Construct } from 'constructs';
 import { type AlarmProps, alarmDefinitions } from './alarm-definitions.ts';
 import type { Watched } from './watched.ts';
 
-/** The copy in the published package. */
 const DEFAULT_RUNBOOK = 'https://unpkg.com/leasehold/docs/operating/runbook.md';
 
-/** By construct id; each description has the first command to run, and links to its section of the runbook. */
 export function createAlarms(
   scope: Construct,
   watched: Watched,

@@ -34,11 +34,9 @@ const seconds = (ms: number): string => `${(ms / 1000).toLocaleString('en')} s`;
 
 export interface DashboardSubject extends Watched {
   readonly alarms: Readonly<Record<string, Alarm>>;
-  /** Undefined for a custom worker function. */
   readonly workerLogs: string | undefined;
 }
 
-/** In the order of an operator's questions. */
 export function createDashboard(scope: Construct, subject: DashboardSubject): Dashboard {
   return new Dashboard(scope, 'Dashboard', {
     defaultInterval: Duration.hours(3),

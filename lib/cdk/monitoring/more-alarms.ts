@@ -25,7 +25,7 @@ export function moreAlarms({
       title: 'reapers are not started',
       first: 'doctor',
       description:
-        'Lambda dropped invocations of the reaper: for want of concurrency, or because it took the wakes for a loop that nobody wants.',
+        'Lambda dropped invocations of the reaper: no concurrency was left, or it mistook the wakes for a runaway loop.',
       metric: new MathExpression({
         expression: 'FILL(late, 0) + FILL(loop, 0)',
         usingMetrics: { late: ofReaper('AsyncEventsDropped'), loop: ofReaper('RecursiveInvocationsDropped') },

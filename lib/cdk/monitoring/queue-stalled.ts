@@ -11,18 +11,18 @@ const FIVE_MINUTES = Duration.minutes(5);
 const LATE_METRIC_MINUTES = 3;
 
 export const queueStalled = (watched: Watched): AlarmDefinition =>
-  watched.functions.worker === undefined ? nobodyReceives(watched.queue) : nothingStarts(watched);
+  watched.functions.worker === undefined ? noneReceived(watched.queue) : noneStarted(watched);
 
 /** Lambda's pollers receive even where no invocation can start. */
 export const poolStalled = (queue: IQueue, worker: LambdaFunction | undefined): AlarmDefinition =>
-  nobodyReceives(queue, worker?.metricInvocations({ period: FIVE_MINUTES }));
+  noneReceived(queue, worker?.metricInvocations({ period: FIVE_MINUTES }));
 
 /**
  * Without concurrency, Lambda hides messages until their visibility timeout
  * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html), so this counts every undeleted
  * message against claims.
  */
-function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
+function noneStarted({ metered, queue, settings }: Watched): AlarmDefinition {
   const { functionTimeoutMs, batchWindowMs } = settings;
   const healthyMs = Math.max(functionTimeoutMs + batchWindowMs, MAX_HINT_DELAY_MS);
   const minutes = Math.ceil(healthyMs / MINUTE.toMilliseconds()) + LATE_METRIC_MINUTES;
@@ -45,7 +45,7 @@ function nothingStarts({ metered, queue, settings }: Watched): AlarmDefinition {
 }
 
 /** Containers may not publish metrics to CloudWatch, so only the queue counts. */
-const nobodyReceives = (
+const noneReceived = (
   queue: IQueue,
   received: IMetric = queue.metricNumberOfMessagesReceived({ period: FIVE_MINUTES, statistic: Stats.SUM }),
 ): AlarmDefinition => ({

@@ -4,7 +4,6 @@ import { defined } from '../../wire/defined.ts';
 
 export type ThrottleMetric = 'ReadThrottleEvents' | 'WriteThrottleEvents';
 
-/** AWS's own count of throttled requests to the table or an index. */
 export const throttleMetric = (
   { tableName }: Pick<ITable, 'tableName'>,
   metricName: ThrottleMetric,

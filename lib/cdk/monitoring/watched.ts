@@ -31,7 +31,6 @@ export interface AlarmDefinition {
   /** The command that an operator runs first, without `leasehold`. */
   readonly first: string;
   readonly metric: IMetric;
-  /** Fires at this value, or below it for a dead man's switch. */
   readonly threshold: number;
   readonly comparison?: ComparisonOperator;
   readonly periods?: number;

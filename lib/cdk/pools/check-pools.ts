@@ -10,7 +10,6 @@ type Problem = string | false;
 /** Fargate's own maximum: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html */
 export const STOP_TIMEOUT_SECONDS = 120;
 export const DEFAULT_GRACE_SECONDS = 80;
-/** The last poll of a stopping worker may take this long. */
 const LAST_POLL_SECONDS = 20;
 /** The longest URL of a queue, for text whose tokens are not resolved yet. */
 const LONGEST_URL = `https://sqs.${'r'.repeat(14)}.amazonaws.com/${'0'.repeat(12)}/${'q'.repeat(80)}`;

@@ -37,11 +37,9 @@ export interface ServiceContext
   extends Pick<ResourceProps, 'logRetention' | 'removalPolicy' | 'logEncryptionKey'> {
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string>>;
-  /** How many containers the reaper asks for. */
   readonly tasksWanted: Metric;
 }
 
-/** A service whose size is what the reaper asks for. */
 export function createFargateService(
   home: Construct,
   props: FargatePoolProps,
@@ -131,14 +129,13 @@ function allowProtection(task: FargateTaskDefinition, clusterName: string): void
   );
 }
 
-/** References in angle brackets. */
 function asNagNames(resolved: unknown): string {
   if (typeof resolved === 'string') return resolved;
   const { Ref, 'Fn::Join': joined } = resolved as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };
   return joined === undefined ? `<${Ref}>` : joined[1].map(asNagNames).join(joined[0]);
 }
 
-/** Spot is never replaced by on-demand capacity, so one container stays on demand unless the user says otherwise. */
+/** Spot is never replaced by on-demand capacity, so one container stays on demand by default. */
 function capacityOf(spot: boolean | 'only'): CapacityProviderStrategy[] | undefined {
   if (spot === false) return undefined;
   const strategy: CapacityProviderStrategy = { capacityProvider: 'FARGATE_SPOT', weight: 1 };

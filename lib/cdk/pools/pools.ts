@@ -51,7 +51,6 @@ export const addPoolQueues = (
     }),
   );
 
-/** As the functions get them. */
 export const routesOf = (pools: PoolQueues, { processConcurrency }: Settings): Pools =>
   Object.fromEntries(
     Object.entries(pools).map(([name, { queue, types, compute }]) => {
@@ -82,7 +81,6 @@ export const addCompute = (pools: PoolQueues, context: ComputeContext): Readonly
     }),
   );
 
-/** Its own queue is the one that it receives from; it sends to all. */
 const targetsOf = (queue: Queue, targets: AccessTargets): AccessTargets => ({
   ...targets,
   queue,

@@ -159,7 +159,7 @@ function alarmProblems(props: LeaseholdJobsProps): string[] {
     return value === undefined || Token.isUnresolved(value) || (Number.isInteger(value) && value >= 1)
       ? []
       : [
-          `prop '${name}' is ${quoted(value)}; it must be a whole number of at least 1, because the alarm goes off at it. Set it to 1 to hear of each`,
+          `prop '${name}' is ${quoted(value)}; it must be a whole number of at least 1, because the alarm goes off at it. Set it to 1 to be notified of each`,
         ];
   });
   const age = props.queueAgeAlarmThreshold;
@@ -169,7 +169,7 @@ function alarmProblems(props: LeaseholdJobsProps): string[] {
     age.toSeconds({ integral: false }) < LEAST_QUEUE_AGE_SECONDS
   )
     problems.push(
-      `prop 'queueAgeAlarmThreshold' is ${age.toSeconds({ integral: false })} s; it must be at least ${LEAST_QUEUE_AGE_SECONDS} s, because SQS tells the age once a minute. Raise it`,
+      `prop 'queueAgeAlarmThreshold' is ${age.toSeconds({ integral: false })} s; it must be at least ${LEAST_QUEUE_AGE_SECONDS} s, because SQS reports the age once a minute. Raise it`,
     );
   if (props.runbookUrl?.includes('#'))
     problems.push(
@@ -232,7 +232,7 @@ function workerProblems(props: LeaseholdJobsProps): string[] {
     ];
   if (jobs === undefined && workerFunction === undefined)
     return [
-      `prop 'jobs' is missing: the file that says export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'. For containers only, say worker: 'none'`,
+      `prop 'jobs' is missing: the file with export const registry = createRegistry([...]), such as jobs: 'src/jobs.ts'. For containers only, set worker: 'none'`,
     ];
   if (jobs !== undefined && workerFunction !== undefined)
     return [`props 'jobs' and 'workerFunction' are both given; a system has one worker. Remove one`];

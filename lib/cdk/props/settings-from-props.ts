@@ -31,7 +31,6 @@ const isDuration = (name: SettingName): boolean => {
 /** Durations drop the suffix `Ms`. */
 export const propOf = (name: SettingName): string => (isDuration(name) ? name.replace(/Ms$/, '') : name);
 
-/** Throws one error that names every problem. */
 export function settingsFromProps(props: SettingProps): Settings {
   const given: GivenSettings = {};
   const problems: string[] = [];

@@ -14,7 +14,6 @@ export interface Sharded {
   readonly settings: Pick<Settings, 'shards'>;
 }
 
-/** The context key of a deployment's highest number of shards. */
 export function shardsKeyOf(scope: Construct, serviceName: string): string | undefined {
   const { account, region } = Stack.of(scope);
   return Token.isUnresolved(account) || Token.isUnresolved(region)
@@ -54,7 +53,7 @@ export function rememberShardsAtSynth(deployed: Construct & Sharded): void {
   });
 }
 
-/** Leaves a file without changes alone. @internal */
+/** @internal */
 export function rememberShards(deployed: readonly Sharded[], file = CONTEXT_FILE): void {
   const context: Record<string, unknown> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const news = deployed.filter(({ shardsKey, settings }) => {

@@ -8,7 +8,6 @@ import { installCommand } from './package-manager.ts';
 import { installFix, linkPackages, nativePackages, packageOf } from './packages.ts';
 
 export const BUNDLE = 'index.mjs';
-/** The jobs module is in this file. */
 export const CELL = 'cell.mjs';
 /** A cell's entry imports the user's module by this alias. */
 const JOBS_MODULE = 'leasehold-jobs-module';
@@ -21,7 +20,6 @@ export interface BundleContents {
   readonly options?: BundlingOptions;
 }
 
-/** Returns the bundled files. */
 export async function bundle({
   entryPoints,
   outdir,
@@ -67,7 +65,6 @@ export async function bundle({
 export const bundleError = (message: string, cause?: unknown) =>
   new LeaseholdError('BUNDLE', message, { cause });
 
-/** The next step after an error of esbuild in a package. */
 function fixOf({ text, location }: Message): string {
   const name = packageOf(location?.file ?? '')?.name;
   if (name === undefined) return '';
@@ -78,13 +75,11 @@ function fixOf({ text, location }: Message): string {
     : `\nInstall ${missing}, or, if ${name} does without it, leave it out: bundling: { externalModules: ['${missing}'] } on LeaseholdJobs, --external ${missing} for leasehold dev`;
 }
 
-/** The sources, or the bundle in a published package. */
 export const ownFunction = (name: string): string => join(packageFolder, 'functions', name);
 
 export const bundleOwn = (name: string, folder: string): Promise<readonly string[]> =>
   bundle({ entryPoints: { index: join(ownFunction(name), 'index.ts') }, outdir: folder, isOwn: true });
 
-/** A host, already bundled in a published package, and a cell. */
 export async function bundleWorker(
   jobs: string,
   folder: string,
@@ -101,7 +96,6 @@ export async function bundleWorker(
   return bundle({ entryPoints: { cell }, outdir: folder, alias: { [JOBS_MODULE]: resolve(jobs) }, options });
 }
 
-/** Published packages contain bundles, so esbuild loads only on demand. */
 export async function loadEsbuild(): Promise<typeof import('esbuild')> {
   try {
     return await import('esbuild');

@@ -46,7 +46,6 @@ const ENTRIES = {
   testing: 'testing',
 };
 
-/** In the source tree, maps imports of the package's name to its sources. */
 export const ownPackage = (): Record<string, string> =>
   moduleExtension === '.ts'
     ? Object.fromEntries(

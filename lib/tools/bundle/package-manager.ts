@@ -30,7 +30,6 @@ const LOCK_FILES: Readonly<Record<string, Manager>> = {
   'bun.lockb': 'bun',
 };
 
-/** The line that installs packages with the package manager of a project. */
 export function installCommand(packages: Packages, directory?: string, agent?: string): string {
   const commands = managerIn(directory, agent);
   return (['normal', 'dev', 'optional'] as const)
@@ -38,7 +37,6 @@ export function installCommand(packages: Packages, directory?: string, agent?: s
     .join(' && ');
 }
 
-/** What runs the command line of a project’s own copy. */
 export const runCommand = (directory?: string, agent?: string): string => managerIn(directory, agent).run;
 
 function managerIn(

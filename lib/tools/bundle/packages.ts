@@ -15,13 +15,11 @@ import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import type { BundlingOptions } from './bundling.ts';
 import { installCommand } from './package-manager.ts';
 
-/** The package that a file belongs to. */
 export function packageOf(file: string): { readonly name: string; readonly folder: string } | undefined {
   const [, folder, name] = /^(.*[\\/]?node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))[\\/]/.exec(file) ?? [];
   return folder && name ? { folder, name: name.replace('\\', '/') } : undefined;
 }
 
-/** The packages among these files that must be compiled for a machine. */
 export function nativePackages(files: readonly string[]): readonly string[] {
   const packages = new Map(files.flatMap((file) => packageOf(file) ?? []).map((each) => [each.name, each]));
   return [...packages.values()]
@@ -29,11 +27,9 @@ export function nativePackages(files: readonly string[]): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** The next step for packages that cannot be bundled. */
 export const installFix = (names: readonly string[]): string =>
   `Install ${names.length > 1 ? 'them' : 'it'} next to the bundle: bundling: { nodeModules: [${names.map((name) => `'${name}'`).join(', ')}] } on LeaseholdJobs, --node-modules ${names.join(',')} for leasehold dev`;
 
-/** Links packages that are not bundled to where the jobs module finds them. */
 export function linkPackages(
   folder: string,
   jobs: string,
@@ -49,14 +45,13 @@ export function linkPackages(
   }
 }
 
-/** Puts packages next to a bundle for the processor that a function has; in the versions that the jobs module finds. */
+/** For the function's processor, in the versions that the jobs module finds. */
 export function installPackages(
   folder: string,
   jobs: string,
   nodeModules: readonly string[],
   architecture: string,
 ): void {
-  // The links to packages of this machine.
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
   if (nodeModules.length === 0) return;
   const dependencies = Object.fromEntries(nodeModules.map((name) => [name, versionOf(name, jobs)]));
@@ -125,7 +120,6 @@ const notInstalled = (name: string, jobs: string) =>
     `bundling.nodeModules has '${name}', and it is not installed for ${jobs}. Run: ${installCommand({ normal: [name] }, dirname(jobs))}`,
   );
 
-/** Its exact version, or where it is if it is a package of the same workspace. */
 function versionOf(name: string, jobs: string): string {
   const folder = findUpwards(jobs, join('node_modules', name));
   if (folder === undefined) throw notInstalled(name, jobs);

@@ -29,13 +29,12 @@ export interface JobTypeSample {
 
 export interface JobToCheck {
   readonly type: string;
-  /** JSON text. */
   readonly payload: string;
 }
 
 const PROGRAM = join(libFolder, 'tools', 'bundle', `read-jobs${moduleExtension}`);
 
-/** A module that waits says so earlier; one that computes for ever is ended. */
+/** Ends a module that computes forever. */
 const ENDED_AFTER_MS = 60_000;
 
 export interface WorkerBundle {
@@ -44,7 +43,7 @@ export interface WorkerBundle {
   readonly bundling?: BundlingOptions;
 }
 
-/** Reads a jobs module's types and schedules in a separate process; throws what is wrong with it, with the user's stack. */
+/** In a separate process, because a module's top level may hang or exit. */
 export async function readJobsModule(
   bundle: WorkerBundle,
   environment: Environment,
@@ -61,7 +60,6 @@ export async function readJobsModule(
   throw new JobsModuleError(bundle.jobs, loaded);
 }
 
-/** The packages that the bundle fails in, and without which it can be loaded. */
 async function packagesToInstall(
   { jobs, bundling = {} }: WorkerBundle,
   environment: Environment,
@@ -88,7 +86,6 @@ async function packagesToInstall(
   }
 }
 
-/** What the bundle has, or what is wrong with it. */
 async function load(
   cell: string,
   environment: Environment,

@@ -10,7 +10,7 @@ import { type Registry, UnknownTypeError } from '../../worker/registry.ts';
 import type { JobToCheck } from './read-jobs-module.ts';
 import { samplePayload } from './sample-payload.ts';
 
-/** A program that loads the jobs module in a worker's bundle, because a module's top level may hang or exit. It checks the jobs on stdin. */
+/** Loads the jobs module in a worker's bundle, and checks the jobs on stdin. */
 try {
   const [, , cell = ''] = process.argv;
   const { importJobs } = await import(pathToFileURL(cell).href);
@@ -32,7 +32,6 @@ function schedulesIn(module: {
   return module.schedules ?? module.default?.schedules ?? {};
 }
 
-/** Unlike at synth, the types and their schemas are known here. */
 async function checkSchedules(schedules: Schedules, registry: Registry): Promise<void> {
   const problems = scheduleProblems(schedules, settingsFromEnvironment(process.env));
   for (const [name, { type, payload = null }] of problems.length > 0 ? [] : Object.entries(schedules)) {

@@ -2,10 +2,7 @@ import { TOKEN_HEADER, TOKEN_PARAMETER } from '../console/page-messages.ts';
 import { CliError } from './cli-error.ts';
 import type { FoundSystem } from './system/find-system.ts';
 
-/**
- * For each job why the local stack's jobs module would not run it; null if it would. Nobody knows the schemas of a deployed worker, so there
- * all pass.
- */
+/** Why the local stack's jobs module would not run each job, or null. Schemas of deployed workers are unknown here, so there all pass. */
 export async function checkJobs(
   { consoleUrl }: Pick<FoundSystem, 'consoleUrl'>,
   jobs: readonly { readonly type: string; readonly payload: string }[],

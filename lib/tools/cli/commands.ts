@@ -16,7 +16,6 @@ export interface CommandEntry {
 const inGroup = (group: string, entries: readonly Omit<CommandEntry, 'group'>[]): CommandEntry[] =>
   entries.map((entry) => ({ ...entry, group }));
 
-/** In the order of the help. */
 export const commands: readonly CommandEntry[] = [
   ...inGroup('Jobs:', [
     { name: 'send', summary: 'send a job, or many from NDJSON', load: () => import('./commands/send.ts') },
@@ -35,7 +34,7 @@ export const commands: readonly CommandEntry[] = [
   ...inGroup('Operators:', [
     {
       name: 'cancel',
-      summary: 'cancel pending jobs, tell workers to stop running ones',
+      summary: 'cancel pending jobs, ask workers to stop running ones',
       load: () => import('./commands/cancel.ts'),
     },
     {
@@ -46,7 +45,7 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'take-back',
-      summary: 'take running jobs from their workers, for the next',
+      summary: 'take running jobs back from their workers',
       load: () => import('./commands/take-back.ts'),
     },
     {
@@ -78,7 +77,7 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'doctor',
-      summary: 'say whether it is healthy, check it, repair rows',
+      summary: 'report its health, check it, repair rows',
       load: () => import('./doctor/doctor.ts'),
     },
     {

@@ -2,7 +2,7 @@ import { describeQueue, queueUrlOf } from '../../aws/sqs/queue-inspection.ts';
 import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import { parseMessage } from '../../wire/message.ts';
-import { counted } from '../inspect/counted.ts';
+import { counted, formatNumber } from '../inspect/counted.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import { CliError, type ExitCode, exitCodes } from './cli-error.ts';
 import type { System } from './system/system.ts';
@@ -22,12 +22,10 @@ export interface ResendOptions extends DeadLetterOptions {
   readonly yes?: boolean;
 }
 
-/** Maximum of SQS. */
 const AT_ONCE = 10;
 /** A single empty answer may have missed a server. */
 const EMPTY_ANSWERS = 2;
 
-/** Lists the messages and leaves them in the queue. */
 export async function listDeadLetters(
   system: System,
   output: Output,
@@ -90,14 +88,13 @@ function show({ settings, clock }: System, output: Output, messages: readonly Re
       rows: described.map(({ messageId, sentAt, what, job, reason }) => [
         messageId,
         formatAge(sentAt, now),
-        what === 'unreadable' ? [what, output.colours.red] : what,
+        what === 'unreadable' ? [what, output.colors.red] : what,
         job ?? firstLine(reason ?? ''),
       ]),
     });
-  output.line(output.colours.dim(counted(messages.length, 'message')));
+  output.line(output.colors.dim(counted(messages.length, 'message')));
 }
 
-/** Sends the messages to the job queue again. */
 export async function resendDeadLetters(
   terminal: Terminal,
   system: System,
@@ -113,12 +110,12 @@ export async function resendDeadLetters(
     );
     return exitCodes.ok;
   }
-  const question = `Send up to ${counted(options.limit, 'message')} (it has about ${visible}) to the job queue again?`;
+  const question = `Send up to ${counted(options.limit, 'message')} (about ${formatNumber(visible)} are there) to the job queue again?`;
   if (!(await confirmed(terminal, question, options))) return exitCodes.refused;
   const { moved, failures } = await move(terminal, system, output, url, options);
   output.json({ moved, failures });
-  output.line(`${output.colours.green('sent again')} ${counted(moved, 'message')}`);
-  for (const failure of failures) if (!output.isJson) output.note(`${output.colours.red('✗')} ${failure}`);
+  output.line(`${output.colors.green('sent again')} ${counted(moved, 'message')}`);
+  for (const failure of failures) if (!output.isJson) output.note(`${output.colors.red('✗')} ${failure}`);
   return failures.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
 }
 

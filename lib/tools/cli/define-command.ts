@@ -8,7 +8,6 @@ import { parseDuration, parseInstant } from './terminal/time.ts';
 
 export interface CliContext {
   readonly terminal: Terminal;
-  /** Sets the process's exit code. */
   end(code: ExitCode): void;
 }
 
@@ -38,7 +37,6 @@ export function withSystem(command: Command): Command {
 export const withExamples = (command: Command, ...examples: readonly string[]): Command =>
   command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`);
 
-/** Closes the system afterwards and ends with the body's exit code. */
 export async function onSystem(
   context: CliContext,
   options: SystemOptions,
@@ -97,13 +95,11 @@ export function positiveOption(text: string): number {
   return value;
 }
 
-/** Accepts repeated options and commas. */
 export const listOption = (text: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   ...text.split(',').filter((part) => part !== ''),
 ];
 
-/** What esbuild makes of files by extension. */
 export function loaderOption(text: string, before?: Readonly<Record<string, string>>) {
   const [extension = '', loader = '', ...more] = text.split('=');
   if (!/^\../.test(extension) || loader === '' || more.length > 0)

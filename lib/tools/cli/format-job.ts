@@ -4,24 +4,24 @@ import { isPauseGroup, partsOfGroup } from '../../wire/limits.ts';
 import { formatAge, formatRoughly } from '../inspect/format-duration.ts';
 import { leasePhase } from '../inspect/lease-phase.ts';
 import { nameOfGroup } from '../inspect/parked.ts';
-import type { Colours } from './terminal/output.ts';
+import type { Colors } from './terminal/output.ts';
 
 type Paint = (text: string) => string;
 
-export function statusCell(status: string, colours: Colours): readonly [string, Paint] {
+export function statusCell(status: string, colors: Colors): readonly [string, Paint] {
   const paint: Partial<Record<string, Paint>> = {
-    pending: colours.cyan,
-    running: colours.yellow,
-    done: colours.green,
-    failed: colours.red,
-    quarantined: colours.red,
-    cancelled: colours.magenta,
+    pending: colors.cyan,
+    running: colors.yellow,
+    done: colors.green,
+    failed: colors.red,
+    quarantined: colors.red,
+    cancelled: colors.magenta,
   } satisfies Record<JobStatus | 'quarantined', Paint>;
   return [status, paint[status] ?? String];
 }
 
-export function paintStatus(status: string, colours: Colours): string {
-  const [text, paint] = statusCell(status, colours);
+export function paintStatus(status: string, colors: Colors): string {
+  const [text, paint] = statusCell(status, colors);
   return paint(text);
 }
 
@@ -31,7 +31,7 @@ export function leaseCell(
   },
   now: number,
   settings: Pick<Settings, 'skewMs' | 'graceMs'>,
-  colours: Colours,
+  colors: Colors,
 ): readonly [string, Paint] {
   const age = (at: number) => formatAge(at, now, formatRoughly);
   if (entry.status === 'running') {
@@ -40,9 +40,9 @@ export function leaseCell(
       case 'live':
         return [`lease ends ${when}`, String];
       case 'ended':
-        return [`lease ended ${when}`, colours.yellow];
+        return [`lease ended ${when}`, colors.yellow];
       case 'lapsed':
-        return [`LAPSED ${when}`, colours.red];
+        return [`LAPSED ${when}`, colors.red];
     }
   }
   if (entry.waitsFor !== undefined) {
@@ -52,6 +52,6 @@ export function leaseCell(
   if (now < entry.notBefore) return [`due ${age(entry.notBefore)}`, String];
   if (now < entry.leaseUntil) return [`queued, next hint ${age(entry.leaseUntil)}`, String];
   return entry.dispatches === 0
-    ? ['due, waiting for the reaper', colours.yellow]
-    : [`hint overdue since ${age(entry.leaseUntil)}`, colours.yellow];
+    ? ['due, waiting for the reaper', colors.yellow]
+    : [`hint overdue since ${age(entry.leaseUntil)}`, colors.yellow];
 }

@@ -9,10 +9,8 @@ import type { System } from './system/system.ts';
 import type { Output } from './terminal/output.ts';
 
 const PAGE = 500;
-/** Job ids listed per row. */
 const NAMED = 3;
 
-/** Workers by the leases they hold. */
 export async function listWorkers(
   system: System,
   output: Output,
@@ -42,7 +40,6 @@ async function readRunning(
   return { entries, isCut: false };
 }
 
-/** Ended leases come first. */
 function holdsOf(jobs: LeaseHolder['jobs']): string {
   const named = jobs
     .toSorted((a, b) => Number(b.isLapsed) - Number(a.isLapsed))
@@ -52,7 +49,7 @@ function holdsOf(jobs: LeaseHolder['jobs']): string {
 }
 
 function show(output: Output, views: readonly LeaseHolder[], now: number): void {
-  const { colours } = output;
+  const { colors } = output;
   const isWide = output.width === Number.POSITIVE_INFINITY;
   if (views.length > 0)
     output.table({
@@ -65,14 +62,14 @@ function show(output: Output, views: readonly LeaseHolder[], now: number): void 
       ],
       rows: views.map(({ worker, state, lastHeartbeatAt, jobs }) => [
         isWide ? worker : shortWorkerOf(`${worker}/`),
-        [state, state === 'live' ? colours.green : colours.red],
+        [state, state === 'live' ? colors.green : colors.red],
         formatAge(lastHeartbeatAt, now),
         String(jobs.length),
-        [holdsOf(jobs), jobs.some((job) => job.isLapsed) ? colours.red : String],
+        [holdsOf(jobs), jobs.some((job) => job.isLapsed) ? colors.red : String],
       ]),
     });
   output.line(
-    colours.dim(
+    colors.dim(
       `${counted(views.length, 'worker')} with jobs; a worker without jobs leaves no trace in the table`,
     ),
   );

@@ -28,7 +28,6 @@ export interface Verb {
   readonly done: (job: Job) => string;
 }
 
-/** Asks first if there are several jobs. */
 export const verbCommand = (
   context: CliContext,
   name: string,
@@ -48,7 +47,6 @@ export const verbCommand = (
       ),
   );
 
-/** One refusal does not stop the others. */
 export async function operate(system: System, ids: readonly string[], verb: Verb): Promise<Operated[]> {
   const results: Operated[] = [];
   for (const jobId of ids) results.push(await operateOn(system, jobId, verb));
@@ -106,12 +104,12 @@ export async function sendHints(system: System, output: Output, hints: readonly 
 
 export function reportOperated(output: Output, results: readonly Operated[]): ExitCode {
   output.json({ results });
-  const { colours } = output;
+  const { colors } = output;
   for (const { jobId, outcome, status, message } of results) {
-    if (outcome === 'written') output.say(`${colours.green('✓')} `, `${jobId}  ${message}`);
+    if (outcome === 'written') output.say(`${colors.green('✓')} `, `${jobId}  ${message}`);
     else if (!output.isJson)
       output.note(
-        `${colours.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colours)}: `}${message}`,
+        `${colors.red('✗')} ${jobId}  ${status === undefined ? '' : `${paintStatus(status, colors)}: `}${message}`,
       );
   }
   return results.every((result) => result.outcome === 'written') ? exitCodes.ok : exitCodes.refused;

@@ -1,12 +1,12 @@
 import type { QueueCounts } from '../../aws/sqs/queue-inspection.ts';
 import type { Overview } from '../../client/overview.ts';
-import { formatCount } from '../inspect/counted.ts';
+import { formatCount, formatNumber } from '../inspect/counted.ts';
 import { formatAge } from '../inspect/format-duration.ts';
 import { type Count, WAKE_LATE_MS } from '../inspect/health.ts';
 import { type PoolSigns, tellCompute } from '../inspect/intake-health.ts';
 import { nameOfGroup } from '../inspect/parked.ts';
 import { cutEnd } from './terminal/fit-text.ts';
-import type { Colours, Output } from './terminal/output.ts';
+import type { Colors, Output } from './terminal/output.ts';
 
 const LABEL = 22;
 const COUNT = 9;
@@ -14,14 +14,14 @@ const COUNT = 9;
 export function overviewLines(
   overview: Overview,
   now: number,
-  { colours, width }: Pick<Output, 'colours' | 'width'>,
+  { colors, width }: Pick<Output, 'colors' | 'width'>,
 ): string[] {
   const row = (label: string, value: string, remark = '', paint = String as (text: string) => string) => {
     const fitting = cutEnd(remark, width - LABEL - COUNT - 3);
-    return `${colours.dim(label.padEnd(LABEL))} ${value.padStart(COUNT)}  ${paint(fitting)}`.trimEnd();
+    return `${colors.dim(label.padEnd(LABEL))} ${value.padStart(COUNT)}  ${paint(fitting)}`.trimEnd();
   };
   const alarming = (count: Count) =>
-    count.count > 0 ? colours.red(formatCount(count).padStart(COUNT)) : formatCount(count).padStart(COUNT);
+    count.count > 0 ? colors.red(formatCount(count).padStart(COUNT)) : formatCount(count).padStart(COUNT);
   const failures = Object.entries(overview.failed).filter(([, count]) => count.count > 0);
   return [
     row('running', formatCount(overview.running), soonestEnd(overview, now)),
@@ -40,13 +40,13 @@ export function overviewLines(
       : [row('queue', ...queueCells(overview.queue))]),
     ...(overview.pools ?? []).map((pool) =>
       pool.queue === undefined
-        ? row(`pool ${pool.name}`, '–', 'its queue does not exist', colours.red)
+        ? row(`pool ${pool.name}`, '–', 'its queue does not exist', colors.red)
         : row(`pool ${pool.name}`, ...poolCells(pool, pool.queue)),
     ),
     ...(overview.deadLetters === undefined
       ? []
       : [row('dead-letter queue', ...queueCells(overview.deadLetters))]),
-    row('reaper', '', ...reaperState(overview, now, colours)),
+    row('reaper', '', ...reaperState(overview, now, colors)),
   ];
 }
 
@@ -83,7 +83,7 @@ function poolCells(pool: PoolSigns, { visible, inFlight, delayed }: QueueCounts)
     ...(delayed > 0 ? [`${delayed} delayed`] : []),
     tellCompute(pool),
   ];
-  return [visible.toLocaleString('en-US'), parts.join(', ')];
+  return [formatNumber(visible), parts.join(', ')];
 }
 
 const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
@@ -92,17 +92,17 @@ const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
     : `soonest lease ${soonestLeaseEnd > now ? 'ends' : 'ended'} ${formatAge(soonestLeaseEnd, now)}`;
 
 const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, string] => [
-  visible.toLocaleString('en-US'),
+  formatNumber(visible),
   `${inFlight} in flight, ${delayed} delayed (approximate)`,
 ];
 
 type Painted = [text: string, paint?: (text: string) => string];
 
-function reaperState({ reaper }: Overview, now: number, colours: Colours): Painted {
-  if (reaper === undefined) return ['none has run yet', colours.yellow];
+function reaperState({ reaper }: Overview, now: number, colors: Colors): Painted {
+  if (reaper === undefined) return ['none has run yet', colors.yellow];
   const { holder = 'any reaper', term, wakeAt } = reaper;
-  if (wakeAt === undefined) return ['none has promised a sweep', colours.yellow];
+  if (wakeAt === undefined) return ['none has promised a sweep', colors.yellow];
   return wakeAt > now - WAKE_LATE_MS
     ? [`${holder} sweeps next ${formatAge(wakeAt, now)} (term ${term})`]
-    : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process makes up for it`, colours.yellow];
+    : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process makes up for it`, colors.yellow];
 }

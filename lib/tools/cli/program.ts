@@ -3,7 +3,6 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { type CommandEntry, commands } from './commands.ts';
 import type { CliContext } from './define-command.ts';
 
-/** Wider lines of help are hard to read. */
 const WIDEST_HELP = 110;
 /** The completion scripts call this on every Tab. */
 const COMPLETE = 'complete';
@@ -19,13 +18,12 @@ Examples:
   $ leasehold show report-2026-03                    its life, and what is next
   $ leasehold doctor                                 is the system healthy?
 
-'leasehold <command> --help' tells its options, with examples.`;
+'leasehold <command> --help' lists its options, with examples.`;
 
-/** The command line. Loads only the command that the arguments name; throws a CommanderError instead of ending the process. */
+/** Loads only the command that the arguments name; throws a CommanderError instead of ending the process. */
 export async function createProgram(
   context: CliContext,
   args: readonly string[],
-  /** Receives what is wrong with the arguments. */
   onMisuse: (text: string) => void = () => {},
 ): Promise<Command> {
   const { terminal } = context;
@@ -45,8 +43,8 @@ export async function createProgram(
       writeErr: onMisuse,
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.noteColumns,
-      getOutHasColors: () => terminal.hasColours,
-      getErrHasColors: () => terminal.noteHasColours,
+      getOutHasColors: () => terminal.hasColors,
+      getErrHasColors: () => terminal.noteHasColors,
     })
     .configureHelp({
       helpWidth: Math.min(terminal.columns, WIDEST_HELP),
@@ -66,13 +64,11 @@ export async function createProgram(
   }
   if (args[0] === COMPLETE) {
     const { default: tab } = await import('@bomb.sh/tab/commander');
-    // Removes the library's own command, which ours replaces.
     tab(program, { completionCommandName: SCRIPTS }).commands.delete(SCRIPTS);
   }
   return program;
 }
 
-/** The first word that names a command. */
 const entryIn = (args: readonly string[]): CommandEntry | undefined =>
   args
     .slice(0, args[0] === 'help' ? 2 : args[0] === COMPLETE ? undefined : 1)

@@ -3,12 +3,10 @@ import { type Health, healthOf, type LastHour } from '../inspect/health.ts';
 import { healthStrip } from '../inspect/health-strip.ts';
 import { lastHourOf } from '../inspect/last-hour.ts';
 import type { System } from './system/system.ts';
-import type { Colours, Output } from './terminal/output.ts';
+import type { Colors, Output } from './terminal/output.ts';
 
-/** Counts of the last hour that CloudWatch has told. */
 type Told = ReturnType<typeof healthStrip>;
 
-/** The verdict on a system, from its counts and what CloudWatch knows. */
 export async function readHealth(
   system: System,
   overview: Overview,
@@ -24,7 +22,6 @@ export async function readHealth(
 
 const HOUR_MS = 3_600_000;
 
-/** Undefined where CloudWatch may not be asked. */
 const readLastHour = async ({ metricHistory, service }: System): Promise<LastHour | undefined> =>
   metricHistory?.(HOUR_MS, 60_000).then(
     ({ lines }) => lastHourOf(lines, service !== undefined),
@@ -32,17 +29,16 @@ const readLastHour = async ({ metricHistory, service }: System): Promise<LastHou
   );
 
 const marks = {
-  healthy: ({ green }: Colours) => green('✓'),
-  degraded: ({ yellow }: Colours) => yellow('!'),
-  down: ({ red }: Colours) => red('✗'),
+  healthy: ({ green }: Colors) => green('✓'),
+  degraded: ({ yellow }: Colors) => yellow('!'),
+  down: ({ red }: Colors) => red('✗'),
 };
 
-/** The verdict, and what to do about each reason. */
 export function tellHealth(output: Output, { state, message, reasons }: Health): void {
-  const { colours } = output;
-  output.say(`${marks[state](colours)} `, message, colours.bold);
+  const { colors } = output;
+  output.say(`${marks[state](colors)} `, message, colors.bold);
   for (const { state: of, message: why, next } of reasons) {
     if (of !== state) output.say('  ', `also ${of}: ${why}`);
-    output.say(`  ${colours.dim('→')} `, next, colours.dim);
+    output.say(`  ${colors.dim('→')} `, next, colors.dim);
   }
 }

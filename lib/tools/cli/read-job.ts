@@ -4,14 +4,12 @@ import type { Job } from '../../protocol/job.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { System } from './system/system.ts';
 
-/** Throws an error that says where else to look. */
 export async function readJob(system: System, jobId: string): Promise<Job> {
   const job = await lookUp(system, jobId);
   if (job.status === 'unknown') throw new CliError(job.message, exitCodes.refused);
   return job;
 }
 
-/** Everything but where its lease is indexed, for scripts. */
 export function wholeJob({ leaseShard: _, ...job }: Job) {
   return { ...job, payload: payloadOf(job) };
 }

@@ -13,7 +13,6 @@ import { createProgress } from './terminal/progress.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseInstant } from './terminal/time.ts';
 
-/** Which failed jobs to run again; each field narrows the choice. */
 export interface FailureFilter {
   readonly type?: readonly string[];
   readonly error?: string;
@@ -30,12 +29,9 @@ interface ReviveManyOptions extends FailureFilter {
   readonly yes?: boolean;
 }
 
-/** Jobs revived between two rate checks. */
 const GROUP = 10;
-/** Jobs that a dry run lists. */
 const NAMED = 20;
 
-/** Runs the failed jobs that match again, at a bounded rate. */
 export async function reviveMany(
   terminal: Terminal,
   system: System,
@@ -58,9 +54,9 @@ export async function reviveMany(
   const revived = results.filter((result) => result.outcome === 'written').length;
   const refused = results.filter((result) => result.outcome !== 'written');
   output.json({ revived, refused, interrupted: terminal.interrupted.aborted });
-  output.line(`${output.colours.green('revived')} ${counted(revived, 'job')}`);
+  output.line(`${output.colors.green('revived')} ${counted(revived, 'job')}`);
   for (const { jobId, message } of refused)
-    if (!output.isJson) output.note(`${output.colours.red('✗')} ${jobId}  ${message}`);
+    if (!output.isJson) output.note(`${output.colors.red('✗')} ${jobId}  ${message}`);
   if (terminal.interrupted.aborted)
     output.note(`Interrupted: ${counted(chosen.length - results.length, 'job')} left unchanged.`);
   return refused.length > 0 || terminal.interrupted.aborted ? exitCodes.refused : exitCodes.ok;
@@ -89,8 +85,12 @@ async function choose(
   const wanted = options.error?.toLowerCase();
   do {
     const page = await listFailed(system, {
-      ...{ types: options.type, onlyQuarantined: options.quarantined, since, before },
-      ...{ limit: 500, cursor },
+      types: options.type,
+      onlyQuarantined: options.quarantined,
+      since,
+      before,
+      limit: 500,
+      cursor,
     });
     for (const job of page.jobs) {
       if (wanted !== undefined && !job.lastError?.toLowerCase().includes(wanted)) continue;
@@ -130,7 +130,6 @@ function sayOnly(output: Output, chosen: readonly ListedJob[], now: number): voi
   );
 }
 
-/** Sends each group's hints before the next group. */
 async function reviveAll(
   terminal: Terminal,
   system: System,

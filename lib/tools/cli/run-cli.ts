@@ -7,7 +7,6 @@ import { createProgram } from './program.ts';
 import { guardedTerminal } from './terminal/guarded-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** Never throws. */
 export async function runCli(args: readonly string[], screen: Terminal): Promise<ExitCode> {
   const terminal = guardedTerminal(screen);
   let code: ExitCode = exitCodes.ok;
@@ -39,13 +38,12 @@ export async function runCli(args: readonly string[], screen: Terminal): Promise
       return exitCodes.refused;
     }
     const { message, exitCode } = explained(error);
-    const { red } = pc.createColors(terminal.noteHasColours);
+    const { red } = pc.createColors(terminal.noteHasColors);
     noteOn(terminal, `${red('error:')} ${message}`);
     return exitCode;
   }
 }
 
-/** Shows a stack trace only for unexpected errors. */
 function explained(error: unknown): { message: string; exitCode: ExitCode } {
   if (error instanceof CliError) return { message: error.message, exitCode: error.exitCode };
   const text = error instanceof Error ? error.message : String(error);

@@ -15,7 +15,6 @@ const NOT_FOR_NODE =
 
 export interface RunnableJobs {
   readonly file: string;
-  /** Throws it again, in terms of the user's own file. */
   rethrow(error: unknown): never;
 }
 
@@ -27,7 +26,7 @@ export async function runnableJobs(
 ): Promise<RunnableJobs> {
   if (!existsSync(jobs))
     throw new CliError(
-      `There is no file '${jobs}'. Name the module that says: export const registry = createRegistry([...])`,
+      `There is no file '${jobs}'. Name the module with: export const registry = createRegistry([...])`,
     );
   if (!TYPESCRIPT.test(jobs)) return { file: jobs, rethrow: rethrowing((message) => message) };
   if (!has('esbuild')) return { file: jobs, rethrow: rethrowing((message) => withFix(message, jobs)) };

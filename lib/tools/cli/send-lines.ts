@@ -12,7 +12,6 @@ import type { Terminal } from './terminal/terminal.ts';
 
 /** Enough to fill SQS's batches, few enough to stop soon after Ctrl-C. */
 const CHUNK = 500;
-/** Failures listed. */
 const LISTED = 20;
 
 interface Failure {
@@ -25,7 +24,7 @@ interface SendTally {
   readonly failures: Failure[];
 }
 
-/** Sends a job for every line of NDJSON. A bad line is left out, named at the end, and changes the exit code. */
+/** A bad line is skipped, reported at the end, and changes the exit code. */
 export async function sendLines(
   terminal: Terminal,
   system: System,
@@ -78,7 +77,6 @@ export async function sendLines(
   return report(output, tally, terminal.interrupted.aborted);
 }
 
-/** With a type, the line is the payload, otherwise the whole message; the parser refuses invalid JSON. */
 function bodyOf(text: string, { type, fields }: { type: string | undefined; fields: object }): string {
   try {
     const value = JSON.parse(text) as unknown;
@@ -95,7 +93,7 @@ function report(output: Output, { sent, failures }: SendTally, isCut: boolean): 
   failures.sort((a, b) => a.line - b.line);
   output.json({ sent, failed: failures.length, failures, interrupted: isCut || undefined });
   output.line(
-    `${output.colours.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colours.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
+    `${output.colors.green('sent')} ${counted(sent, 'job')}${failures.length > 0 ? `, ${output.colors.red(`${failures.length} not sent`)}` : ''}${isCut ? ', interrupted' : ''}`,
   );
   for (const { line, reason } of failures.slice(0, LISTED)) output.note(`  line ${line}: ${reason}`);
   if (failures.length > LISTED)

@@ -27,9 +27,9 @@ const round = (value: number): string =>
 const NAMES = 16;
 
 function showFigures(output: Output, { workload, settings, plan }: Shown): void {
-  const { colours } = output;
+  const { colors } = output;
   const { table, index } = plan.writeUnitsPerSecond;
-  const row = (name: string, value: string) => output.say(colours.dim(name.padEnd(NAMES)), value);
+  const row = (name: string, value: string) => output.say(colors.dim(name.padEnd(NAMES)), value);
   row(
     'workload',
     `${round(workload.rate)} jobs a second, ${formatDuration(workload.durationMs)} each, ${round(plan.running)} running`,
@@ -56,19 +56,19 @@ const groups = {
 } as const;
 
 function showCosts(output: Output, { workload, plan, prices }: Shown): void {
-  const { colours } = output;
+  const { colors } = output;
   output.line();
   const rows = Object.entries(groups).flatMap(([group, title]): Cell[][] => {
     const lines = plan.lines.filter((line) => line.group === group);
     if (lines.length === 0) return [];
     const sum = plan.dollars[group as keyof typeof groups];
     return [
-      [[title, colours.bold], '', '', [formatDollars(sum), colours.bold]],
+      [[title, colors.bold], '', '', [formatDollars(sum), colors.bold]],
       ...lines.map(({ what, amount, unit, dollars }): Cell[] => [
         `  ${what}`,
         round(amount),
         unit,
-        [formatDollars(dollars), colours.dim],
+        [formatDollars(dollars), colors.dim],
       ]),
     ];
   });
@@ -79,22 +79,22 @@ function showCosts(output: Output, { workload, plan, prices }: Shown): void {
       { title: 'UNIT', leaveOut: 2 },
       { title: 'COST', right: true },
     ],
-    rows: [...rows, [['Together', colours.bold], '', '', [formatDollars(plan.monthlyDollars), colours.bold]]],
+    rows: [...rows, [['Together', colors.bold], '', '', [formatDollars(plan.monthlyDollars), colors.bold]]],
   });
   const { coordination, operations } = plan.dollars;
   const jobs = plan.dollarsPerMillionJobs / plan.monthlyDollars;
   output.say(
     '',
-    colours.dim(
+    colors.dim(
       `A million jobs: ${formatDollars((coordination + operations) * jobs)} for Leasehold, ${workload.host.kind === 'lambda' ? `${formatDollars(plan.dollars.compute * jobs)} for compute` : 'compute is paid for elsewhere'}. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
     ),
   );
 }
 
 function showTrade(output: Output, { choices, settings }: Shown): void {
-  const { colours } = output;
+  const { colors } = output;
   output.line();
-  output.line(colours.bold('Shorter leases find a dead worker sooner and cost more heartbeats'));
+  output.line(colors.bold('Shorter leases find a dead worker sooner and cost more heartbeats'));
   output.table({
     columns: [
       '',
@@ -109,7 +109,7 @@ function showTrade(output: Output, { choices, settings }: Shown): void {
     ],
     rows: choices.map(({ leaseMs, heartbeatMs, plan }) => {
       const isChosen = leaseMs === settings.leaseMs;
-      const paint = isChosen ? colours.green : String;
+      const paint = isChosen ? colors.green : String;
       return [
         isChosen ? '→' : '',
         formatDuration(leaseMs),

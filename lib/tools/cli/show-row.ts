@@ -8,21 +8,20 @@ import type { Output } from './terminal/output.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { formatInstantAndAge } from './terminal/time.ts';
 
-/** Everything in a job's row. */
 export function showRow(job: Job, settings: Settings, output: Output, terminal: Terminal): void {
   output.json(wholeJob(job));
   if (output.isJson) return;
   const now = terminal.clock.now();
-  const { colours } = output;
+  const { colors } = output;
   const instant = (at: number | undefined) =>
     at === undefined ? undefined : formatInstantAndAge(at, now, terminal);
   const fields: [string, string | undefined][] = [
-    ['job', colours.bold(job.jobId)],
+    ['job', colors.bold(job.jobId)],
     ['type', job.type],
     [
       'status',
-      paintStatus(job.status, colours) +
-        (isFinished(job) ? '' : `, ${painted(leaseCell(leaseEntryOf(job), now, settings, colours))}`),
+      paintStatus(job.status, colors) +
+        (isFinished(job) ? '' : `, ${painted(leaseCell(leaseEntryOf(job), now, settings, colors))}`),
     ],
     [
       'attempt',
@@ -46,7 +45,7 @@ export function showRow(job: Job, settings: Settings, output: Output, terminal: 
     ['changed by', job.changedBy],
   ];
   for (const [name, value] of fields)
-    if (value !== undefined) output.say(`${colours.dim(name.padEnd(16))} `, value);
+    if (value !== undefined) output.say(`${colors.dim(name.padEnd(16))} `, value);
   showValues(output, job);
 }
 
@@ -67,7 +66,7 @@ function showValues(output: Output, job: Job): void {
   ];
   for (const [name, value] of values) {
     if (value === undefined) continue;
-    output.line(output.colours.dim(name));
+    output.line(output.colors.dim(name));
     const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
     output.say('  ', text);
   }

@@ -8,7 +8,7 @@ import type { Wait } from '../inspect/parked.ts';
 import { isQuarantined, type TimelineEvent, timelineOf } from '../inspect/timeline.ts';
 import { shortWorkerOf, workerOf } from '../inspect/worker-name.ts';
 import { paintStatus } from './format-job.ts';
-import type { Colours, Output } from './terminal/output.ts';
+import type { Colors, Output } from './terminal/output.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { formatDay, formatInstant, formatTime } from './terminal/time.ts';
 
@@ -19,7 +19,6 @@ interface Story {
   readonly next: readonly NextStep[];
 }
 
-/** The life of a job so far, and what happens next. */
 export function tellLife(job: Job, settings: Settings, output: Output, terminal: Terminal, wait: Wait): void {
   const now = terminal.clock.now();
   const story = {
@@ -36,25 +35,25 @@ export function tellLife(job: Job, settings: Settings, output: Output, terminal:
 }
 
 function tell({ job, events, facts, next }: Story, now: number, output: Output, terminal: Terminal): void {
-  const { colours } = output;
+  const { colors } = output;
   const isKilled = job.status === 'failed' && isQuarantined(job);
-  const status = paintStatus(isKilled ? 'quarantined' : job.status, colours);
-  output.line(`${colours.bold(job.jobId)}  ${job.type}  ${status}`);
+  const status = paintStatus(isKilled ? 'quarantined' : job.status, colors);
+  output.line(`${colors.bold(job.jobId)}  ${job.type}  ${status}`);
   if (job.status === 'failed' && job.lastError !== undefined) {
     output.line();
-    output.say('  ', job.lastError, colours.red);
+    output.say('  ', job.lastError, colors.red);
   }
   tellEvents(events, now, output, terminal);
   output.line();
-  for (const fact of tellFacts(facts, job.status)) output.say(`${colours.dim('·')} `, fact);
+  for (const fact of tellFacts(facts, job.status)) output.say(`${colors.dim('·')} `, fact);
   output.line();
-  output.line(colours.bold('What happens next'));
+  output.line(colors.bold('What happens next'));
   for (const step of next)
     output.say(
-      `${colours.cyan('→')} `,
+      `${colors.cyan('→')} `,
       step.at === undefined
         ? step.message
-        : `${colours.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.message}`,
+        : `${colors.bold(formatAge(step.at, now))} (${formatInstant(step.at, terminal)}): ${step.message}`,
     );
 }
 
@@ -62,7 +61,7 @@ function tell({ job, events, facts, next }: Story, now: number, output: Output, 
 const AGE_WIDTH = 10;
 
 function tellEvents(events: readonly TimelineEvent[], now: number, output: Output, terminal: Terminal): void {
-  const { colours, width } = output;
+  const { colors, width } = output;
   const isWide = width === Number.POSITIVE_INFINITY;
   const attempts = Math.max(...events.map(({ attempt = 0 }) => String(attempt).length)) + 1;
   let day = '';
@@ -70,7 +69,7 @@ function tellEvents(events: readonly TimelineEvent[], now: number, output: Outpu
     const today = formatDay(event.at, terminal);
     if (today !== day) {
       output.line();
-      output.line(colours.dim(today));
+      output.line(colors.dim(today));
     }
     day = today;
     const age = formatAge(event.at, now, formatRoughly).padEnd(AGE_WIDTH);
@@ -79,7 +78,7 @@ function tellEvents(events: readonly TimelineEvent[], now: number, output: Outpu
     // The lines above and the last attempt already tell why it failed.
     const told = inOneLine(event.kind === 'finished' ? { ...event, text: undefined } : event);
     const message = isWide ? told : withShortOwner(told, event.by);
-    output.say(mark, message, (text) => paint(event.kind, text, colours));
+    output.say(mark, message, (text) => paint(event.kind, text, colors));
   }
 }
 
@@ -87,22 +86,22 @@ function tellEvents(events: readonly TimelineEvent[], now: number, output: Outpu
 const withShortOwner = (text: string, by: string | undefined): string =>
   by === undefined || workerOf(by) === by ? text : text.replaceAll(by, shortWorkerOf(by));
 
-function paint(kind: MomentKind, text: string, colours: Colours): string {
+function paint(kind: MomentKind, text: string, colors: Colors): string {
   switch (kind) {
     case 'reclaimed':
     case 'crashed':
     case 'retried':
-      return colours.yellow(text);
+      return colors.yellow(text);
     case 'failed':
-      return colours.red(text);
+      return colors.red(text);
     case 'fenced':
-      return colours.magenta(text);
+      return colors.magenta(text);
     case 'cancelRequested':
     case 'revived':
     case 'takenBack':
-      return colours.cyan(text);
+      return colors.cyan(text);
     case 'done':
-      return colours.green(text);
+      return colors.green(text);
     default:
       return text;
   }

@@ -20,7 +20,6 @@ export interface ActOnAllParts {
   readonly actions: ActParts;
   readonly table: Pick<Table, 'query'>;
   readonly store: Pick<JobStore, 'read'>;
-  /** Called after each job. */
   readonly onActed: (jobId: string) => void;
 }
 
@@ -28,7 +27,6 @@ export interface ActOnAllParts {
 const ACTS_PER_SECOND = 25;
 const PAGE = 100;
 
-/** The statuses that an index lists, so that all jobs can be found. */
 const statusesOf: Readonly<Record<JobAction, readonly JobFilter['status'][]>> = {
   revive: ['failed'],
   cancel: ['pending', 'running'],
@@ -38,7 +36,6 @@ const statusesOf: Readonly<Record<JobAction, readonly JobFilter['status'][]>> = 
 export const canActOnAll = (action: JobAction, { status }: JobFilter): boolean =>
   statusesOf[action].includes(status);
 
-/** Acts on every job that matches, one after the other, each under its own condition. */
 export class ActOnAll {
   readonly #parts: ActOnAllParts;
   #state: TaskState | undefined;
@@ -52,7 +49,6 @@ export class ActOnAll {
     return this.#state;
   }
 
-  /** False if one is running already. */
   start(action: JobAction, filter: JobFilter): boolean {
     if (this.#state?.state === 'running') return false;
     const startedAt = this.#parts.actions.clock.now();
@@ -81,7 +77,7 @@ export class ActOnAll {
     this.#update({ state: signal.aborted ? 'stopped' : 'ended' });
   }
 
-  /** A job that fails again meanwhile is newer than the start, and is left alone. */
+  /** A job that fails again after the start is newer, and is left alone. */
   async *#candidates({ status, since }: JobFilter, startedAt: number): AsyncGenerator<JobSummary> {
     const { table, actions } = this.#parts;
     const { shards } = actions.settings;

@@ -10,12 +10,11 @@ const ACTS_AT_ONCE = 8;
 const MAX_REASONS = 20;
 
 const didTo: Readonly<Record<JobAction, string>> = {
-  cancel: 'cancelled, or its worker told to stop',
+  cancel: 'cancelled, or asked to stop',
   takeBack: 'taken back',
   revive: 'revived',
 };
 
-/** Undefined if the body is malformed. */
 export function jobIdsIn(body: unknown): readonly string[] | undefined {
   const { jobIds } = (typeof body === 'object' && body !== null ? body : {}) as { jobIds?: unknown };
   if (!Array.isArray(jobIds) || jobIds.length === 0 || jobIds.length > MANY_AT_ONCE) return undefined;
@@ -23,7 +22,7 @@ export function jobIdsIn(body: unknown): readonly string[] | undefined {
   return jobIds.every(isId) ? [...new Set(jobIds as string[])] : undefined;
 }
 
-/** Each job has its own condition, so one that changed meanwhile is refused and named. */
+/** Each job has its own condition, so one that has changed is refused and named. */
 export async function actOnMany(
   actions: ActParts,
   jobIds: readonly string[],

@@ -11,9 +11,8 @@ interface PublishedLines {
 
 const counts = ['done', 'failed', 'crashed', 'reclaimed'] as const satisfies readonly TrendLine[];
 
-const NO_SERVICE = 'Its metrics are not known: export LEASEHOLD_SERVICE_NAME, the serviceName of the stack';
+const NO_SERVICE = 'Its metrics are unknown: export LEASEHOLD_SERVICE_NAME (the stack’s output ServiceName)';
 
-/** Reads what a deployment published, as the page shows it. */
 export function cloudWatchMetrics(
   read: (ms: number, stepMs: number) => Promise<PublishedLines>,
   hasService: boolean,
@@ -26,7 +25,10 @@ export function cloudWatchMetrics(
       const { running, waiting, ageSeconds } = lines;
       const ageMs = ageSeconds?.map((seconds) => seconds && seconds * 1000);
       return {
-        ...{ from, stepMs, source: 'CloudWatch', problem: hasService ? undefined : NO_SERVICE },
+        from,
+        stepMs,
+        source: 'CloudWatch',
+        problem: hasService ? undefined : NO_SERVICE,
         lines: hasService
           ? {
               ...Object.fromEntries(counts.map((name) => [name, counted(lines, name)])),

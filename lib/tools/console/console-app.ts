@@ -43,14 +43,11 @@ export interface ConsoleAppOptions {
   readonly store: Pick<JobStore, 'read'>;
   readonly clock: Clock;
   readonly settings: Settings;
-  /** Absent if the console is read-only. */
   readonly actions?: ActParts & TypeActParts;
   readonly waitOf: (job: Job) => Promise<Wait>;
   readonly onAll?: ActOnAll;
   readonly trend: (span: TrendSpan) => Promise<Trend>;
-  /** Absent unless the workers run on this machine. */
   readonly local?: Pick<LocalWorkers, 'signal' | 'killCell' | 'check'>;
-  /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly stopping: AbortSignal;
 }
@@ -68,7 +65,7 @@ const NO_FILTER =
 /** The controls, the limit's row and a count. */
 const WAIT_UNITS = 3;
 const MAX_FILTER_BYTES = 8 * 1024;
-const TOO_MUCH = `The body is too large; name ${MANY_AT_ONCE} jobs at most`;
+const TOO_MUCH = `The body is too large; name at most ${MANY_AT_ONCE} jobs`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
 
@@ -181,7 +178,6 @@ function addAllJobs(app: Hono, { onAll }: ConsoleAppOptions): void {
   );
 }
 
-/** Undefined if the body is malformed. */
 function filterIn(body: unknown): JobFilter | undefined {
   const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   const { status, search = '', type, error, since } = given;

@@ -19,7 +19,6 @@ const FIGURES_EVERY_MS = 1_000;
 /** Jobs per message at first, so that the page draws while the rest arrives. */
 const CHUNK = 2_000;
 
-/** Sends each page a full snapshot, then only changes. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #listeners = new Set<Listener>();
@@ -36,7 +35,6 @@ export class Feed {
     this.#figuresTimer = setInterval(() => this.#tellFigures(), FIGURES_EVERY_MS).unref();
   }
 
-  /** Returns a function that detaches the page. */
   attach(listener: Listener): () => void {
     const { watcher } = this.#options;
     if (this.#listeners.size === 0) {

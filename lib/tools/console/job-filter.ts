@@ -15,7 +15,6 @@ export function matches(job: JobSummary, filter: JobFilter, now: number): boolea
     return false;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  // Every word must occur in the id, type, owner or error.
   const text = `${job.jobId} ${job.type} ${job.leaseOwner ?? ''} ${job.lastError ?? ''}`.toLowerCase();
   if (words.every((word) => text.includes(word))) return true;
   return job.isErrorUnread ? 'unread' : false;

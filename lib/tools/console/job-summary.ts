@@ -7,10 +7,8 @@ import { isQuarantined } from '../inspect/timeline.ts';
 import { failureKind } from '../inspect/why-failed.ts';
 import type { JobSummary } from './page-messages.ts';
 
-/** The job's page shows the whole error. */
 const SHOWN_ERROR_CHARS = 160;
 
-/** `seen` is the previous summary, which knows things that the row does not. */
 export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSummary {
   return {
     ...countsOf(job),
@@ -32,14 +30,21 @@ export function summaryOfJob(job: Job, now: number, seen?: JobSummary): JobSumma
   };
 }
 
-/** Without the error, which is only in the row. */
 export function summaryOfFailure({ jobId, type, attempt, failedAt, row }: FailureEntry): JobSummary {
   const number = (name: string) => (typeof row[name] === 'number' ? (row[name] as number) : 0);
   const counts = { errors: number('errors'), crashes: number('crashes'), lapses: number('lapses') };
   const { leaseOwner, startedAt, maxAttempts, maxCrashes } = row as Partial<FailedJob>;
   return {
-    ...{ jobId, type, attempt, ...counts, releases: number('releases') },
-    ...{ status: 'failed', changedAt: failedAt, finishedAt: failedAt, startedAt, leaseOwner },
+    jobId,
+    type,
+    attempt,
+    ...counts,
+    releases: number('releases'),
+    status: 'failed',
+    changedAt: failedAt,
+    finishedAt: failedAt,
+    startedAt,
+    leaseOwner,
     failure: failureOfCounts(type, { ...counts, maxAttempts, maxCrashes }),
     isErrorUnread: true,
   };

@@ -3,14 +3,12 @@ import { join } from 'node:path';
 import { libFolder } from '../../this-package.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 
-/** By the path they are served under. */
 export type PageFiles = ReadonlyMap<string, { readonly body: string; readonly type: string }>;
 
 const FOLDER = join(libFolder, 'tools', 'console', 'page');
 const SCRIPT = join(FOLDER, 'main.js');
 const STYLES = join(FOLDER, 'main.css');
 
-/** Prebuilt in the published package, otherwise bundled now. */
 export async function loadPageFiles(): Promise<PageFiles> {
   const built = existsSync(SCRIPT)
     ? { script: readFileSync(SCRIPT, 'utf8'), styles: readFileSync(STYLES, 'utf8') }

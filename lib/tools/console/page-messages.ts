@@ -6,8 +6,6 @@ import type { Parked } from '../inspect/parked.ts';
 import type { TimelineEvent } from '../inspect/timeline.ts';
 import type { FailureKind, WhyFailed } from '../inspect/why-failed.ts';
 
-/** The messages between the console's server and its page. */
-
 export interface JobSummary {
   readonly jobId: string;
   readonly type: string;
@@ -25,19 +23,15 @@ export interface JobSummary {
   readonly leaseOwner?: string;
   readonly notBefore?: number;
   readonly key?: string;
-  /** The limit or pause that a parked job waits for. */
   readonly waitsFor?: string;
-  /** When the last claim began. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
-  /** How long the message waited in the queue, if that was seen. */
   readonly waitedMs?: number;
   readonly cancelRequested?: boolean;
   readonly lastError?: string;
   readonly failure?: FailureKind;
   /** Known from the index only, which has no errors. */
   readonly isErrorUnread?: boolean;
-  /** From 0 to 1, if the handler's progress can be read as a fraction. */
   readonly progress?: number;
 }
 
@@ -102,22 +96,18 @@ export interface Hello {
   readonly graceMs: number;
   /** Why finished jobs may be missing; absent if the whole table was read. */
   readonly partial?: string;
-  /** Why the queue depth is unknown. */
   readonly noQueue?: string;
   readonly where?: Where;
-  /** Command lines that send a job, and that start a worker. */
   readonly send?: string;
   readonly work?: string;
 }
 
-/** What an operator must know before acting. */
 export interface Where {
   readonly service?: string;
   readonly region?: string;
   readonly account?: string;
 }
 
-/** Approximate, as reported by SQS. */
 export interface QueueDepth {
   readonly visible: number;
   readonly inFlight: number;
@@ -127,12 +117,9 @@ export interface QueueDepth {
 /** Sent every second, so that silence means a lost connection. */
 export interface Figures {
   readonly now: number;
-  /** When the table was last read. */
   readonly readAt?: number;
-  /** Why reading has failed since. */
   readonly problem?: string;
   readonly counts: Readonly<Record<JobStatus, Count>>;
-  /** As complete as the count of failed jobs. */
   readonly failedByType: Readonly<Record<string, number>>;
   readonly queue?: QueueDepth;
   /** Estimated since the start; absent where reading is free. */
@@ -140,11 +127,9 @@ export interface Figures {
   readonly parked?: Parked;
   readonly health: Health;
   readonly strip: readonly HealthItem[];
-  /** The last action on all jobs that match a filter. */
   readonly task?: TaskState;
 }
 
-/** `reset` replaces everything. */
 interface JobChanges {
   readonly now: number;
   readonly jobs: readonly JobSummary[];
@@ -152,7 +137,6 @@ interface JobChanges {
   readonly reset?: boolean;
 }
 
-/** `stepMs` is the width of a bar. */
 export const trendSpans = {
   '1h': { ms: 3_600_000, stepMs: 60_000 },
   '6h': { ms: 21_600_000, stepMs: 300_000 },
@@ -171,14 +155,11 @@ export type TrendLine =
   | 'ageMs'
   | 'waitMs';
 
-/** Null where nothing is known. */
 export interface Trend {
   readonly from: number;
   readonly stepMs: number;
   readonly source: 'memory' | 'CloudWatch';
-  /** When this console began to look. */
   readonly since?: number;
-  /** Why CloudWatch has no answer. */
   readonly problem?: string;
   readonly lines: Readonly<Partial<Record<TrendLine, readonly (number | null)[]>>>;
 }
@@ -190,21 +171,17 @@ export interface StreamEvents {
   readonly figures: Figures;
 }
 
-/** Empty parts match everything. */
 export interface JobFilter {
   readonly status: JobStatus | 'all' | 'queued';
   readonly search: string;
   readonly type?: string;
-  /** An error group. */
   readonly error?: string;
   readonly since?: TimeSpan;
 }
 
-/** By the last change. */
 export const timeSpans = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
 export type TimeSpan = keyof typeof timeSpans;
 
-/** An action on all jobs that match, while it runs and after it ended. */
 export interface TaskState {
   readonly action: JobAction;
   readonly state: 'running' | 'stopped' | 'ended' | 'failed';
@@ -212,11 +189,9 @@ export interface TaskState {
   readonly looked: number;
   readonly done: number;
   readonly refused: number;
-  /** The first refusal, or why it failed. */
   readonly reason?: string;
 }
 
-/** The limit of one bulk request. */
 export const MANY_AT_ONCE = 100;
 
 export interface ManyReply extends ActionReply {

@@ -15,14 +15,14 @@ export function replyToAction(acted: Acted, action: JobAction): ActionReply {
         ok: true,
         message:
           action === 'cancel' && acted.job.status === 'running'
-            ? 'Its worker is told to stop with the reply to its next heartbeat'
+            ? 'Its worker is asked to stop at its next heartbeat'
             : done[action],
       };
     case 'absent':
       return { ok: false, message: 'There is no such job. Finished jobs are removed after their retention' };
     case 'refused':
-      return { ok: false, message: capitalised(whyRefused(action, acted.job)) };
+      return { ok: false, message: capitalized(whyRefused(action, acted.job)) };
   }
 }
 
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -30,9 +30,7 @@ export interface ConsoleOptions {
   readonly store: JobStore;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Without a queue the page is read-only. */
   readonly queue?: Pick<JobQueue, 'sendHints'>;
-  /** Receives the event of a job cancelled before it ran. */
   readonly events?: Events;
   readonly port?: number;
   /** Reads the whole table once, which costs by its size. @default - only jobs seen to finish are known */
@@ -49,23 +47,18 @@ export interface ConsoleOptions {
   /** The deployed system's own metrics. @default - what this console sees */
   readonly metrics?: Metrics;
   readonly where?: Where;
-  /** Command lines for empty pages. */
   readonly send?: () => string | undefined;
   readonly work?: string;
-  /** Explains an id without a row. */
   readonly tellUnknown?: (jobId: string) => Promise<string>;
   readonly onProblem?: (error: unknown) => void;
   /** @default - frequent on this machine, rare in an account */
   readonly rhythm?: Rhythm;
 }
 
-/** The processes of a local stack, and news of what happens in them. */
 export interface LocalWorkers {
   workers(): readonly WorkerSummary[];
   signal(pid: number, action: WorkerAction): boolean;
-  /** Returns false if no worker has a cell with this process id. */
   killCell(pid: number): Promise<boolean>;
-  /** For each job why the jobs module would not run it; null if it would. Absent without a jobs module. */
   readonly check?: (
     jobs: readonly { readonly type: string; readonly payload: string }[],
   ) => Promise<readonly (string | null)[]>;
@@ -73,7 +66,6 @@ export interface LocalWorkers {
   connect(watcher: Watcher, workersChanged: () => void): () => void;
 }
 
-/** Both reject with an explanation where metrics cannot be read. */
 export interface Metrics {
   trend(span: TrendSpan): Promise<Trend>;
   lastHour(): Promise<LastHour>;
@@ -88,13 +80,15 @@ type Rhythm = Pick<
 const RHYTHMS: Readonly<Record<Hello['mode'], Rhythm>> = {
   local: { pollMs: 400, idlePollMs: 5_000, queueEveryMs: 400, failuresEveryMs: 1_000 },
   account: {
-    ...{ pollMs: 2_000, idlePollMs: 0, queueEveryMs: 10_000, failuresEveryMs: 5_000 },
+    pollMs: 2_000,
+    idlePollMs: 0,
+    queueEveryMs: 10_000,
+    failuresEveryMs: 5_000,
     reads: { running: 2_000, head: 25, stretch: 250, stretches: 1, rows: 10 },
     readUnits: 15,
   },
 };
 
-/** Serves the page on 127.0.0.1. */
 export async function startConsole(options: ConsoleOptions) {
   const { table, store, settings, clock, queue, events, local } = options;
   const files = await loadPageFiles();
@@ -131,7 +125,16 @@ export async function startConsole(options: ConsoleOptions) {
   const disconnect = local?.connect(watcher, () => feed.workersChanged());
   let port = 0;
   const app = createConsoleApp({
-    ...{ token, files, feed, watcher, store, clock, settings, actions, onAll, local },
+    token,
+    files,
+    feed,
+    watcher,
+    store,
+    clock,
+    settings,
+    actions,
+    onAll,
+    local,
     port: () => port,
     trend: (span) => readTrend(options, watcher, span),
     waitOf: (job) => readWait({ ...options, found: options }, job),
@@ -162,7 +165,6 @@ export async function startConsole(options: ConsoleOptions) {
   };
 }
 
-/** The stack's own processes, and every other one that holds leases. */
 function allWorkers(watcher: Watcher, { local, clock, settings }: ConsoleOptions): readonly WorkerSummary[] {
   const seen = workerSummaries([...watcher.jobs.all()], clock.now(), settings);
   if (local === undefined) return seen;
@@ -229,7 +231,11 @@ const helloOf = (
   { tableName, queue, queueDepth, settings, scan, where, send, work }: ConsoleOptions,
   mode: Hello['mode'],
 ): Omit<Hello, 'now'> => ({
-  ...{ tableName, mode, where, work, send: send?.() },
+  tableName,
+  mode,
+  where,
+  work,
+  send: send?.(),
   writable: queue !== undefined,
   skewMs: settings.skewMs,
   graceMs: settings.graceMs,

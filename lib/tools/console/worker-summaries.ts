@@ -3,7 +3,6 @@ import { leaseHolders } from '../inspect/lease-holders.ts';
 import { workerOf } from '../inspect/worker-name.ts';
 import type { JobSummary, WorkerSummary } from './page-messages.ts';
 
-/** A worker that ended a job this recently is shown as idle. */
 const SEEN_MS = 30_000;
 
 /** Lease holders, and those that held one a moment ago; workers idle for longer are invisible. */

@@ -8,12 +8,10 @@ import type { BundlingOptions } from '../bundle/bundling.ts';
 export interface BundleOptions {
   /** Source file by function name. @default - the function's own folder, prebuilt in the published package */
   readonly entries?: Readonly<Record<string, string>>;
-  /** Jobs module for the worker. @default - the demo's */
   readonly jobs?: string;
   readonly bundling?: BundlingOptions;
 }
 
-/** Prebuilt in the published package. */
 const DEMO_JOBS = join(packageFolder, 'examples', 'demo.ts');
 
 export type Bundles = Awaited<ReturnType<typeof buildBundles>>;
@@ -53,10 +51,8 @@ export async function buildBundles(names: readonly string[], options: BundleOpti
   return {
     folder: (name: string): string =>
       [...ofJobs, ...made].includes(name) ? join(scratch, name) : ownFunction(name),
-    /** The user's files behind the bundles. */
     sources: (): readonly string[] =>
       inputs.filter((file) => !file.includes(`${sep}node_modules${sep}`) && !file.startsWith(libFolder)),
-    /** Replaces the worker's bundle unless `check` throws. */
     async rebuild<Checked>(check: (folder: string) => Promise<Checked>): Promise<Checked> {
       const next = await buildJobs('worker-next');
       const checked = await check(next);

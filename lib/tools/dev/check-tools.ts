@@ -32,7 +32,7 @@ export async function checkTools(
   if (needs.jobs !== undefined && !existsSync(needs.jobs))
     throw new EngineError(
       'ENGINE_FAILED',
-      `There is no file '${needs.jobs}'. Name the module that says: export const registry = createRegistry([...])`,
+      `There is no file '${needs.jobs}'. Name the module with: export const registry = createRegistry([...])`,
     );
   if (needs.port !== undefined && needs.port !== 0 && !(await isFreePort(needs.port)))
     throw new EngineError(
@@ -63,7 +63,6 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-/** Names everything missing and the line that installs it. */
 async function checkPackages(
   { bundles, engine }: Needs,
   surroundings: Variables,

@@ -5,5 +5,4 @@ import { runCommand } from '../bundle/package-manager.ts';
 export const commandLine: string =
   moduleExtension === '.ts' ? 'npm run -s leasehold --' : `${runCommand()} leasehold`;
 
-/** Runs a worker of the user's own on the local stack. */
 export const workLine: string = `set -a; eval "$(${commandLine} dev --env)"; set +a; ${commandLine} work src/jobs.ts`;

@@ -17,12 +17,10 @@ interface ContainersOptions {
 }
 
 const PROGRAM = join(packageFolder, 'bin', `leasehold${moduleExtension}`);
-/** As in a container of one core. */
 const CELLS = '1';
 /** One that cannot start must not keep the machine busy. */
 const RESTART_MS = 1000;
 
-/** One for each pool of containers. */
 export const startContainers = (
   pools: LocalPools,
   { environment, ...options }: Omit<ContainersOptions, 'pool'>,
@@ -43,7 +41,6 @@ interface Container {
   ending?: string;
 }
 
-/** Keeps one `leasehold work` process running for a pool, as a service does with its container. */
 class Containers {
   readonly #options: ContainersOptions;
   readonly #functionName: string;
@@ -85,7 +82,6 @@ class Containers {
     old?.child.kill('SIGTERM');
   }
 
-  /** Resolves once the processes are gone. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#restart);
@@ -111,7 +107,11 @@ class Containers {
     });
     killWithThisProcess(child);
     const container: Container = {
-      ...{ child, pid: child.pid ?? 0, startedAt: Date.now(), state: 'starting', isPaused: false },
+      child,
+      pid: child.pid ?? 0,
+      startedAt: Date.now(),
+      state: 'starting',
+      isPaused: false,
     };
     this.#current = container;
     this.#running.add(container);

@@ -17,9 +17,7 @@ interface LocalQueue {
 export interface LocalQueues {
   readonly queue: LocalQueue;
   readonly deadLetterQueue: LocalQueue;
-  /** Its messages start the next reaper. */
   readonly wakeQueue: LocalQueue;
-  /** By pool, without the default one. */
   readonly pools: Readonly<Record<string, LocalQueue>>;
 }
 

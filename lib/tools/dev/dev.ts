@@ -29,29 +29,22 @@ import { DATA_OWNER_FILE, otherStackIn, takeDataFolder, writeStateFile } from '.
 import { watchJobs } from './watch-jobs.ts';
 
 export interface DevOptions {
-  /** Your jobs module. @default - the demo jobs */
   readonly jobs?: string;
-  /** Queues and workers for some of its types. @default - one queue, and functions for all types */
   readonly pools?: LocalPools;
-  /** How it is bundled, as the construct takes it. */
   readonly bundling?: BundlingOptions;
-  /** Exits after the first minute, with 0 only if every job ended as expected. */
   readonly once?: boolean;
   readonly quiet?: boolean;
   /** Whether to send the demo jobs. @default - true without a jobs module */
   readonly demo?: boolean;
-  /** Keeps table and queues in this folder. @default - in memory */
   readonly data?: string;
   readonly engine?: DynamoDbEngineName;
   /** Variables for handlers; those of the shell win. @default .env, where there is one */
   readonly envFile?: string;
-  /** Whose AWS settings handlers use. @default local */
   readonly aws?: AwsOfHandlers;
   /** 0 if you run your own worker. @default 4 */
   readonly workers?: number;
   /** Port of the console; the engines take the next three. @default those of the last run in this folder, else free ones */
   readonly port?: number;
-  /** Where to write the file by which other terminals find this stack. @default - the current folder */
   readonly directory?: string;
   readonly output?: NodeJS.WriteStream;
   readonly signal?: AbortSignal;
@@ -66,7 +59,6 @@ const WARM_WORKERS = 2;
 const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs the whole system on this machine until stopped; resolves to the exit code. */
 export async function runDev(options: DevOptions = {}): Promise<number> {
   const output = options.output ?? process.stdout;
   const { jobs, workers, demo = jobs === undefined && workers !== 0 } = options;
@@ -219,7 +211,8 @@ async function openParts(
     ...view,
     store,
     events: createOperatorEvents({
-      ...{ bus: 'default', service: tableName },
+      bus: 'default',
+      service: tableName,
       config: { ...config, endpoint: environment.AWS_ENDPOINT_URL_EVENTBRIDGE },
     }),
     send: () => sendLine(types),
@@ -230,12 +223,17 @@ async function openParts(
   const { directory } = options;
   rememberPorts(directory, {
     console: page.url,
-    ...{ dynamodb: endpoints.dynamodb, sqs: endpoints.sqs },
+    dynamodb: endpoints.dynamodb,
+    sqs: endpoints.sqs,
     eventbridge: environment.AWS_ENDPOINT_URL_EVENTBRIDGE,
   });
   const writeState = () =>
     writeStateFile(directory, {
-      ...{ pid: process.pid, tableName, queueUrl, consoleUrl: page.url, environment },
+      pid: process.pid,
+      tableName,
+      queueUrl,
+      consoleUrl: page.url,
+      environment,
       schedules: stack.schedules(),
     });
   ends.push(writeState());
@@ -251,5 +249,5 @@ async function firstMinute(
 ): Promise<Report> {
   const service = await startFlakyService();
   ends.push(service.stop);
-  return runFirstMinute({ stack, store, queue, signal, serviceUrl: service.url, print });
+  return runFirstMinute({ stack, store, queue, signal, serviceUrl: service.endpoint, print });
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { EVENT_SOURCE, type EventDetails, type EventName } from '../../wire/events.ts';
 import { type Gate, refusal, refusalReply } from './engines/gate.ts';
+import { listen } from './engines/listen.ts';
 
 export type BusEvent = {
   [name in EventName]: { readonly name: name; readonly detail: EventDetails[name] };
@@ -34,18 +34,7 @@ export async function startEventBus(onEvent: (event: BusEvent) => void, gate?: G
       })
       .catch((error) => reply(400, { __type: 'SerializationException', message: String(error) }));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: (): Promise<void> =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server, port);
 }
 
 async function readEntries(request: IncomingMessage): Promise<readonly Entry[]> {

@@ -15,11 +15,10 @@ import { type HostEvent, LambdaFunction } from './lambda-host/lambda-function.ts
 import { startTicker, type Ticker } from './lambda-host/ticker.ts';
 import type { LocalPools } from './local-pools.ts';
 
-/** By folder name. */
 export const localFunctions = ['worker', 'reaper', 'dead-letter'] as const;
 export type LocalFunctionName = (typeof localFunctions)[number];
 
-/** One from a wake, and one that the schedule starts meanwhile. */
+/** One from a wake, and one from the schedule. */
 const REAPERS = 2;
 const DEAD_LETTER_CONSUMERS = 2;
 const WORKER_MEMORY_MB = 512;
@@ -27,13 +26,11 @@ const WORKER_MEMORY_MB = 512;
 interface FunctionsOptions {
   readonly name: string;
   readonly workers: number;
-  /** Workers started in advance. */
   readonly warm: number;
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string>>;
   readonly workerEnvironment: Readonly<Record<string, string>>;
   readonly queues: LocalQueues;
-  /** Those of Lambda get a worker function each. */
   readonly pools: LocalPools;
   readonly sqs: SQSClient;
   readonly bundles: Bundles;
@@ -45,7 +42,6 @@ type Functions = Readonly<Record<'worker' | 'reaper' | 'deadLetter', LambdaFunct
   readonly pools: Readonly<Record<string, LambdaFunction>>;
 };
 
-/** Connects the bundles to queues and schedule as the stack does. */
 export function startFunctions(options: FunctionsOptions) {
   const functions = createFunctions(options);
   const { worker, reaper, deadLetter, pools } = functions;

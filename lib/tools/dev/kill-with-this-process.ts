@@ -16,7 +16,6 @@ const killAllUnlessHandled = (signal: NodeJS.Signals) => {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Covers ordinary exits and unhandled signals. */
 export function killWithThisProcess(child: ChildProcess): void {
   if (running.size === 0) {
     process.on('exit', killAll);

@@ -34,7 +34,12 @@ export function localConsole(
   const { tableName, queueUrl, routing, settings } = stack;
   const asked = { found: { tableName, queueUrl }, sqs, routing, queueAge };
   return {
-    ...{ tableName, queueUrl, routing, settings, table, clock },
+    tableName,
+    queueUrl,
+    routing,
+    settings,
+    table,
+    clock,
     queue: queueAt(queueUrl, routing),
     scan: createTableInspection({ client: dynamoDb, tableName }).scan,
     queueDepth: () => describeQueue(sqs, queueUrl),
@@ -157,7 +162,6 @@ const reasonOf = ({ errorMessage }: { readonly errorMessage: string }) =>
 
 const isDeath = (errorType: string) => errorType === 'Runtime.ExitError' || errorType === 'Sandbox.Timedout';
 
-/** The row has these details already. */
 const TOLD_BY_ROW: ReadonlySet<string> = new Set(['run ended', 'attempt failed', 'attempt crashed']);
 
 function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {

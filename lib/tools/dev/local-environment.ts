@@ -38,7 +38,6 @@ export function localAccessKey(surroundings: Variables, folder: string | undefin
   return readFileSync(file, 'utf8').trim();
 }
 
-/** The variables by which code finds the local stack. */
 export const localEnvironment = {
   /** The standard AWS variables. Engines started here get made-up credentials, so that real ones never reach them. */
   aws(
@@ -103,7 +102,6 @@ export const localEnvironment = {
     >;
   },
 
-  /** Leaves the environment of this process alone. */
   clientConfig: (aws: Readonly<Record<string, string>>) => ({
     region: aws.AWS_REGION ?? REGION,
     credentials: {

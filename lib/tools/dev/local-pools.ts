@@ -13,7 +13,6 @@ export interface LocalPool {
 /** By name, without the default pool. */
 export type LocalPools = Readonly<Record<string, LocalPool>>;
 
-/** Reads `render=fargate:render,encode`; undefined if it has another form. */
 export function parseLocalPool(text: string): readonly [name: string, pool: LocalPool] | undefined {
   const [, name = '', kind = '', types = ''] = /^([^=:]+)=([^=:]+):([^=:]*)$/.exec(text) ?? [];
   const compute = kinds.find((each) => each === kind);
@@ -26,7 +25,6 @@ export const routesOf = (pools: LocalPools, urlOf: (pool: string) => string): Po
     Object.entries(pools).map(([name, { types }]) => [name, { queueUrl: urlOf(name), types }]),
   );
 
-/** What can be known before anything starts. */
 export function localPoolProblems(pools: LocalPools, jobs: string | undefined): string[] {
   const names = Object.keys(pools);
   return [

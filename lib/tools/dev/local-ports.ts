@@ -4,14 +4,13 @@ import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import { isFreePort } from './engines/free-port.ts';
 import { readStateFile } from './state-file.ts';
 
-/** What listens on this machine, in the order of their ports. */
 const SERVICES = ['console', 'dynamodb', 'sqs', 'eventbridge'] as const;
 
 export type LocalPorts = { readonly [service in (typeof SERVICES)[number]]?: number };
 
 const PORTS_FILE = join('.cache', 'leasehold-ports.json');
 
-/** Ports of a local stack: from `first` on, or those of the last run in this folder that are still free. The start chooses the others. */
+/** From `first` on, or those of the last run in this folder that are still free. */
 export async function localPorts(directory: string, first?: number): Promise<LocalPorts> {
   if (first === 0) return {};
   const wanted = first === undefined ? rememberedPorts(directory) : SERVICES.map((_, i) => first + i);

@@ -36,7 +36,6 @@ export function rowWithReason(event: StackEvent): string | undefined {
 
 const isRejection = (message: string): boolean => message.startsWith('message rejected');
 
-/** Undefined for events not worth a line. */
 export function logLineOf(event: StackEvent, reason?: string): string | undefined {
   if (event.kind === 'problem') return pc.red(event.message);
   if (event.kind === 'bus')
@@ -46,7 +45,7 @@ export function logLineOf(event: StackEvent, reason?: string): string | undefine
     if (state === 'gone' && invocations === undefined)
       return pc.red(`container ${pid} of pool ${pool} ended (${ending})`);
     const isDeath = functionName.endsWith('-worker') && state === 'gone' && work !== undefined;
-    return isDeath ? pc.red(`worker ${pid} died with a job in its hands (${ending ?? 'gone'})`) : undefined;
+    return isDeath ? pc.red(`worker ${pid} died while it ran a job (${ending ?? 'gone'})`) : undefined;
   }
   if (event.kind === 'output' && event.functionName.endsWith('-worker'))
     return outputLine(event.line, reason);

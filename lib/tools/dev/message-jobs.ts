@@ -18,7 +18,6 @@ export function waitsOf(
   });
 }
 
-/** Undefined if the message names no job and its message id is used. */
 function jobIdOf(body: string): string | undefined {
   try {
     const { hint, jobId } = JSON.parse(body) as { hint?: unknown; jobId?: unknown };

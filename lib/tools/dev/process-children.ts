@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Child processes by parent. */
 export async function childrenOf(pids: readonly number[]): Promise<Map<number, number[]>> {
   if (process.platform === 'linux') {
     const lists = await Promise.all(pids.map(async (pid) => [pid, await linuxChildren(pid)] as const));

@@ -20,7 +20,6 @@ const LOOK_MS = 10_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** Retries a rejected message until it would be late. */
 export function startScheduler({ schedules, queue, clock, onProblem }: SchedulerOptions) {
   let stopping = new AbortController();
   let current = schedules;
@@ -76,5 +75,4 @@ export function startScheduler({ schedules, queue, clock, onProblem }: Scheduler
   };
 }
 
-/** Without fractions of a second, like EventBridge Scheduler. */
 const timeOf = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');

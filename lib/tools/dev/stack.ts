@@ -104,7 +104,6 @@ export interface LocalStack {
 const DEFAULT_NAME = 'leasehold';
 const DEFAULT_WORKERS = 4;
 
-/** In order of start, so that stopping can reverse it. */
 type Started = (() => unknown)[];
 
 /** Starts the stack and resolves once it takes jobs. A failed start stops what it had started. */
@@ -161,7 +160,15 @@ async function startParts(
   const seen = { ...surroundings, ...options.workerEnvironment };
   const workerEnvironment = localEnvironment.worker(environment, seen, options.aws ?? 'local');
   const functions = startFunctions({
-    ...{ name, workers, settings, environment, workerEnvironment, queues, pools, sqs, bundles },
+    name,
+    workers,
+    settings,
+    environment,
+    workerEnvironment,
+    queues,
+    pools,
+    sqs,
+    bundles,
     warm: options.warm ?? 0,
     observe: emit,
     onProblem: (message) => emit({ kind: 'problem', message }),
@@ -182,7 +189,9 @@ async function startParts(
   const scheduler = startScheduler({
     schedules: given,
     queue: createSqsQueue({
-      ...{ client: sqs, queueUrl: queues.queue.url, clock: systemClock },
+      client: sqs,
+      queueUrl: queues.queue.url,
+      clock: systemClock,
       urlFor: routing && ((type) => queueUrlFor(queues.queue.url, routing.pools, type)),
     }),
     clock: systemClock,

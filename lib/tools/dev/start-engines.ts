@@ -49,5 +49,4 @@ export async function startEngines(
   return { endpoints, stop };
 }
 
-/** Never stopped, because it was not started here. */
 const given = async (endpoint: string) => ({ endpoint, stop: async () => {} });

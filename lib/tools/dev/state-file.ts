@@ -13,7 +13,6 @@ import { dirname, join } from 'node:path';
 import type { Schedules } from '../../client/schedules/schedule.ts';
 import { leaseholdVariables } from '../../settings/environment.ts';
 
-/** Tells other terminals where a running local stack is. */
 export const LOCAL_STATE_FILE = join('.cache', 'leasehold-dev.json');
 
 export interface LocalState {
@@ -22,7 +21,6 @@ export interface LocalState {
   readonly queueUrl: string;
   readonly consoleUrl: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** As of the stack's start. */
   readonly schedules?: Schedules;
 }
 
@@ -51,7 +49,7 @@ export function readStateFile(file: string): string | undefined {
     throw error;
   }
   try {
-    // Checks the open file, because the path may change meanwhile.
+    // Checks the open file, because the path may be replaced.
     for (const [path, { uid, mode }] of [
       [dirname(file), statSync(dirname(file))],
       [file, fstatSync(descriptor)],
@@ -81,12 +79,10 @@ export function writeStateFile(directory: string, state: LocalState): () => void
   // Atomic, so that other terminals never read half a file.
   renameSync(draft, file);
   return () => {
-    // Another stack may have started here since.
     if (isMine(file, state.pid)) rmSync(file, { force: true });
   };
 }
 
-/** Returns a function that releases the folder, or the process id of its current owner. */
 export function takeDataFolder(folder: string): (() => void) | number {
   const file = join(folder, DATA_OWNER_FILE);
   mkdirSync(folder, { recursive: true });
@@ -106,7 +102,6 @@ export function takeDataFolder(folder: string): (() => void) | number {
   };
 }
 
-/** Kept next to the data. */
 export const DATA_OWNER_FILE = 'leasehold-dev.json';
 
 export const otherStackIn = (directory: string): number | undefined =>

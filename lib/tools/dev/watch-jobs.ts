@@ -5,7 +5,6 @@ import type { LocalStack } from './stack.ts';
 /** Editors write a file in several steps. */
 const SETTLE_MS = 200;
 
-/** Reports problems and keeps the old worker. */
 export function watchJobs(
   stack: LocalStack,
   jobs: string,
@@ -24,7 +23,7 @@ export function watchJobs(
       isBroken = false;
     } catch (error) {
       print(error instanceof Error ? error.message : String(error));
-      print(`${jobs} cannot be loaded: jobs run with its last version until you save one that can be`);
+      print(`${jobs} cannot be loaded: jobs run with its last version until you save one that loads`);
     }
   };
   // A file that broke the module may not be one of its sources yet.

@@ -1,10 +1,11 @@
 import type { Count } from './health.ts';
 
+export const formatNumber = (value: number): string => value.toLocaleString('en-US');
+
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
+  `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 
-export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+export const times = (count: number): string => (count === 1 ? 'once' : `${formatNumber(count)} times`);
 
-/** `1,234`, or `10,000+` if the count stopped. */
 export const formatCount = ({ count, complete }: Count): string =>
-  `${count.toLocaleString('en-US')}${complete ? '' : '+'}`;
+  `${formatNumber(count)}${complete ? '' : '+'}`;

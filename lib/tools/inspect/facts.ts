@@ -12,11 +12,9 @@ export interface Facts {
   /** Both are absent until the first claim takes them from the job's type. */
   readonly maxAttempts?: number;
   readonly maxCrashes?: number;
-  /** Early attempts that the row no longer remembers. */
   readonly attemptsForgotten: number;
   /** Attempts released before their worker learned of them. */
   readonly attemptsWithoutEntry: readonly number[];
-  /** 0 means none. */
   readonly checkpointSeq: number;
   readonly progress?: JsonValue;
   readonly cancelRequested: boolean;
@@ -54,7 +52,7 @@ export function tellFacts(facts: Facts, status: Job['status']): string[] {
     facts.maxAttempts === undefined || facts.maxCrashes === undefined
       ? `when it fails for good is ${SET_AT_FIRST_CLAIM}`
       : `fails for good at ${facts.maxAttempts} errors and crashes together, at ${facts.maxCrashes} crashes, or when its host is lost too often ('maxLapses')`,
-    ...(attemptsForgotten > 0 ? [`attempts 1 to ${attemptsForgotten} are older than the row remembers`] : []),
+    ...(attemptsForgotten > 0 ? [`the row no longer lists attempts 1 to ${attemptsForgotten}`] : []),
     ...facts.attemptsWithoutEntry.map(
       (n) => `attempt ${n} left no entry: its claim was released before its worker learned of it`,
     ),

@@ -1,16 +1,14 @@
-import { formatCount } from './counted.ts';
+import { formatCount, formatNumber } from './counted.ts';
 import { formatAge, formatDuration } from './format-duration.ts';
 import { type Count, type Health, type HealthSigns, WAKE_LATE_MS } from './health.ts';
 import type { HealthCode } from './health-reason.ts';
 import { tellParked } from './parked.ts';
 
-/** One figure of the strip; `stats` prints it as a line, the console as a link. */
 export interface HealthItem {
   readonly name: 'waiting' | 'running' | 'parked' | 'workers' | 'sweep' | 'failed' | 'lost' | 'throttled';
   readonly label: string;
   readonly value: string;
   readonly remark?: string;
-  /** `unknown` means that the value is a dash and the remark says why. */
   readonly tone: 'plain' | 'warn' | 'bad' | 'unknown';
 }
 
@@ -59,18 +57,17 @@ function waiting({ queue, oldestMessageMs, pending, pools }: HealthSigns): Unton
     const visible = pools.reduce((sum, pool) => sum + (pool.queue?.visible ?? 0), 0);
     const busy = pools.filter((pool) => (pool.queue?.visible ?? 0) > 0);
     const remark = busy.map((pool) => `${pool.name} ${pool.queue?.visible.toLocaleString('en-US')}`);
-    return { ...item, value: visible.toLocaleString('en-US'), remark: remark.join(', ') || undefined };
+    return { ...item, value: formatNumber(visible), remark: remark.join(', ') || undefined };
   }
   const parts = [
     ...(oldestMessageMs === undefined || queue.visible === 0
       ? []
       : [`oldest ${formatDuration(oldestMessageMs)}`]),
-    ...(queue.delayed > 0 ? [`${queue.delayed.toLocaleString('en-US')} delayed`] : []),
+    ...(queue.delayed > 0 ? [`${formatNumber(queue.delayed)} delayed`] : []),
   ];
-  return { ...item, value: queue.visible.toLocaleString('en-US'), remark: parts.join(', ') || undefined };
+  return { ...item, value: formatNumber(queue.visible), remark: parts.join(', ') || undefined };
 }
 
-/** Only where something can be parked. */
 function parkedItem({ parked }: HealthSigns): Untoned[] {
   if (parked === undefined) return [];
   const { all, paused, limits, hasLimits } = parked;
@@ -94,8 +91,8 @@ function workers({ workers: seen }: HealthSigns): Untoned {
   const item = { name: 'workers', label: 'workers busy' } as const;
   if (seen === undefined) return { ...item, value: '–', remark: 'not looked at' };
   if (seen.all === undefined)
-    return { ...item, value: seen.busy.toLocaleString('en-US'), remark: 'idle ones are not seen' };
-  return { ...item, value: `${seen.busy} of ${seen.all}` };
+    return { ...item, value: formatNumber(seen.busy), remark: 'idle ones are not seen' };
+  return { ...item, value: `${formatNumber(seen.busy)} of ${formatNumber(seen.all)}` };
 }
 
 function sweep({ reaper, at }: HealthSigns): Untoned {
@@ -116,7 +113,7 @@ function lastHour({ lastHour: hour, failed }: HealthSigns): Untoned[] {
     count: stored.reduce((sum, { count }) => sum + count, 0),
     complete: stored.every(({ complete }) => complete),
   };
-  const value = (count: number | undefined) => (count === undefined ? '–' : count.toLocaleString('en-US'));
+  const value = (count: number | undefined) => (count === undefined ? '–' : formatNumber(count));
   const hasLost = hour?.crashed !== undefined || hour?.reclaimed !== undefined;
   const delay =
     hour?.reclaimDelayMs === undefined

@@ -27,7 +27,6 @@ export interface HealthSigns extends QueueSigns {
   /** Earliest lease end among running, and among pending jobs. */
   readonly soonestLeaseEnd?: number;
   readonly soonestHint?: number;
-  /** Failed jobs by type. */
   readonly failed?: Readonly<Record<string, Count>>;
   readonly deadLetters?: { readonly visible: number };
   /** `all` is known only where idle workers can be seen. */
@@ -142,7 +141,7 @@ function sweepReasons(
         'reaperLate',
         'degraded',
         `a sweep was due ${formatDuration(at - wakeAt)} ago`,
-        `the next tick of the schedule makes up for it, within ${formatDuration(reaperIntervalMs + SCHEDULE_JITTER_MS)}`,
+        `the next tick of the schedule sweeps within ${formatDuration(reaperIntervalMs + SCHEDULE_JITTER_MS)}`,
       ),
     ];
   return [];
@@ -158,7 +157,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
         'failureRate',
         'degraded',
         `${counted(failed, 'job')} of ${(failed + done).toLocaleString('en-US')} failed in the last hour`,
-        "list them with 'leasehold ls --status failed'; mend the cause, deploy, then revive them",
+        "list them with 'leasehold ls --status failed'; fix the cause, deploy, then revive them",
       ),
     );
   if (lost >= WORTH_TELLING && lost >= BAD_SHARE * (lost + done))
@@ -167,7 +166,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
         'lostWorkers',
         'degraded',
         `${counted(crashed, 'attempt')} crashed and ${counted(reclaimed, 'job was', 'jobs were')} reclaimed in the last hour`,
-        'look at what the attempts died of: memory, a native module, or hosts that were stopped',
+        'find out what ended the attempts: memory, a native module, or hosts that were stopped',
       ),
     );
   const inDeadLetters = deadLetters?.visible ?? 0;

@@ -53,7 +53,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
     /maxStallMs/,
     'Let its handler yield to the event loop, or compute in a worker thread; raise maxStallMs only if it must block',
   ],
-  [/killAfterMs/, 'Let its handler heed its signal and stop in time, or raise killAfterMs'],
+  [/killAfterMs/, 'Let its handler watch its signal and stop in time, or raise killAfterMs'],
   [
     /unhandled rejection|uncaught exception/,
     'Await or catch what its handler starts: an error outside of it ends the whole process',
@@ -62,7 +62,6 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/checkpoint$/, 'Let its handler store a checkpoint before its time is over, or give it more time'],
 ];
 
-/** What to mend first, by how the last attempt ended; without the final stop. */
 export function remedyFor(job: Job): string {
   const { lastError = '' } = job;
   const [head = ''] = lastError.split('\n');
@@ -70,7 +69,7 @@ export function remedyFor(job: Job): string {
     return 'Look at why its hosts were lost at the times below: stopped, out of memory, or cut off from DynamoDB';
   if (isCrash(lastError) || head.endsWith('checkpoint')) {
     const known = remedies.find(([cause]) => cause.test(head))?.[1];
-    return known ?? 'Look at what each attempt died of, mend that, and deploy';
+    return known ?? 'Find out what ended each attempt, fix it, and deploy';
   }
-  return 'Mend what the error names';
+  return 'Fix what the error names';
 }

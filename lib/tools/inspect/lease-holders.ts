@@ -7,7 +7,6 @@ import { workerOf } from './worker-name.ts';
 export type Lease = Pick<RunningEntry, 'jobId' | 'type' | 'attempt' | 'leaseUntil' | 'leaseMs'> &
   Partial<Pick<RunningEntry, 'leaseOwner' | 'startedAt'>> & { readonly status: JobStatus };
 
-/** A worker as its leases show it; idle workers are invisible. */
 export interface LeaseHolder {
   readonly worker: string;
   readonly lastHeartbeatAt: number;
@@ -21,7 +20,6 @@ interface HeldJob {
   readonly type: string;
   readonly attempt: number;
   readonly leaseUntil: number;
-  /** When the reaper may reclaim the job. */
   readonly lapsesAt: number;
   readonly isLapsed: boolean;
 }

@@ -20,14 +20,12 @@ export type MomentKind =
   | 'log'
   | Exclude<ClaimEnd, 'lapsed'>;
 
-/** One event in a job's life, read from its row or observed. */
 export interface Moment {
   readonly at: number;
   readonly kind: MomentKind;
   readonly attempt?: number;
   readonly by?: string;
   readonly text?: string;
-  /** After a worker's death: the time until the next attempt began. */
   readonly ranAgainMs?: number;
 }
 
@@ -61,7 +59,7 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   resumed: () => 'its worker was resumed',
   lapsed: () => 'its lease ended without a heartbeat',
   reclaimed: () => 'its lease lapsed; the reaper reclaimed the job',
-  fenced: ({ by }) => `fenced: whatever ${by ?? 'the old claim'} still writes is refused`,
+  fenced: ({ by }) => `fenced: later writes of ${by ?? 'the old claim'} are refused`,
   refused: () => 'a write of a fenced claim was refused',
   cancelRequested: ({ by }) => `cancellation requested by ${by ?? 'an operator'}`,
   revived: ({ by }) => `revived by ${by ?? 'an operator'}`,
@@ -73,7 +71,7 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   failed: ({ text }) => (isCrash(text) ? 'crashed; the job failed' : 'its handler threw; the job failed'),
   released: () => 'released by its worker (deadline or shutdown)',
   takenBack: ({ by }) => `taken back by ${by ?? 'an operator'}`,
-  parked: () => 'parked, because every place of its limit was taken',
+  parked: () => 'parked, because its limit was reached',
   crashed: ({ text }) => (isUncharged(text) ? 'its process died, not charged to this job' : 'crashed'),
   cancelled: () => 'stopped, because an operator cancelled it',
 };

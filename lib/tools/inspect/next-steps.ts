@@ -34,7 +34,6 @@ export interface NextStep {
   readonly message: string;
 }
 
-/** What happens to the job without intervention. */
 export function nextSteps(job: Job, now: number, settings: Settings, wait: Wait = {}): NextStep[] {
   switch (job.status) {
     case 'running':
@@ -46,7 +45,7 @@ export function nextSteps(job: Job, now: number, settings: Settings, wait: Wait 
     case 'cancelled':
       return [
         { what: 'nothing', message: nextOfFinished(job) },
-        { what: 'removal', at: job.expiresAt * 1000, message: 'DynamoDB removes the row some time after' },
+        { what: 'removal', at: job.expiresAt * 1000, message: 'DynamoDB removes the row some time later' },
       ];
   }
 }
@@ -109,7 +108,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings, wait: W
       {
         what: 'cancelled',
         at: job.leaseUntil,
-        message: 'it is cancelled by whoever handles it next, at the latest by the reaper',
+        message: 'the next worker or sweep that handles it cancels it',
       },
     ];
   const due: NextStep[] =

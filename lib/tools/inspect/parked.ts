@@ -1,9 +1,8 @@
 import { type Control, limitOf } from '../../protocol/limits/control.ts';
 import { isPauseGroup, partsOfGroup } from '../../wire/limits.ts';
-import { counted } from './counted.ts';
+import { counted, formatCount } from './counted.ts';
 import type { Count } from './health.ts';
 
-/** Jobs that wait for the same limit. */
 interface ParkedGroup {
   readonly type: string;
   readonly key?: string;
@@ -12,15 +11,12 @@ interface ParkedGroup {
   readonly limit?: number;
 }
 
-/** Jobs that wait for a limit or a paused type, and what operators changed. */
 export interface Parked {
   readonly all: Count;
-  /** Most first. */
   readonly groups: readonly ParkedGroup[];
   readonly paused: readonly { readonly type: string; readonly since: number; readonly waiting: Count }[];
   /** Limits that differ from the definitions. */
   readonly limits: readonly { readonly type: string; readonly key?: string; readonly limit: number }[];
-  /** Whether a definition has a limit. */
   readonly hasLimits: boolean;
 }
 
@@ -61,17 +57,13 @@ export function parkedOf(waits: readonly string[], complete: boolean, control: C
 export const nameOfGroup = ({ type, key }: { readonly type: string; readonly key?: string }): string =>
   key === undefined ? type : `${key} of ${type}`;
 
-/** What a pending job waits for, beyond its own row. */
 export interface Wait {
-  /** Absent where every type has the same queue. */
   readonly pool?: { readonly name: string; readonly queueUrl: string };
-  /** When its type was paused. */
   readonly pausedAt?: number;
   readonly place?: {
     readonly group: string;
     readonly taken: number;
     readonly limit?: number;
-    /** Jobs that have waited longer. */
     readonly ahead: Count;
   };
 }
@@ -80,7 +72,7 @@ export interface Wait {
 export function tellPlace({ group, taken, limit, ahead }: NonNullable<Wait['place']>): string {
   const { type, key } = partsOfGroup(group);
   const places = limit === undefined ? String(taken) : `${taken} of ${limit}`;
-  const before = ahead.count === 0 ? 'it is next' : `${ahead.count}${ahead.complete ? '' : '+'} ahead`;
+  const before = ahead.count === 0 ? 'it is next' : `${formatCount(ahead)} ahead`;
   return `waits for ${places} of ${key ?? type}; ${before}`;
 }
 

@@ -12,7 +12,6 @@ export interface TimelineEvent extends Moment {
 /** The row and the event bus report the same event within this time. */
 const SAME_EVENT_MS = 1_500;
 
-/** A job's life, oldest first: from its row, plus the observed events in between. */
 export function timelineOf(job: Job, seen: readonly Moment[] = []): TimelineEvent[] {
   const told = toldByRow(job);
   const events = seen.reduce((merged, moment) => merge(merged, withAttempt(moment, job), told), told);
@@ -37,9 +36,8 @@ function toldByRow(job: Job): TimelineEvent[] {
 const creationOf = (job: Job): string =>
   job.status === 'failed' && job.rawMessage !== undefined
     ? 'a message arrived that cannot be run; it is kept here'
-    : `first seen as a '${job.type}' job`;
+    : `first seen, with type '${job.type}'`;
 
-/** `begun` maps each remembered attempt to its start. */
 function ofClaim(claim: PastClaim, job: Job, begun: ReadonlyMap<number, number>): TimelineEvent[] {
   const { attempt, owner: by, from, to, outcome } = claim;
   const isLast = claim === job.claims.at(-1) && job.status !== 'running';
@@ -72,7 +70,6 @@ function ofAct({ act, by, at }: OperatorAct): TimelineEvent[] {
   return [event({ at, kind: act === 'revive' ? 'revived' : 'cancelRequested', by })];
 }
 
-/** "Lease expired" adds nothing to a lapse. */
 const causeOf = (outcome: PastClaim['outcome'], job: Job): string | undefined =>
   (outcome === 'retried' || outcome === 'failed' || outcome === 'lapsed') && job.lastError !== LEASE_EXPIRED
     ? job.lastError
@@ -90,7 +87,6 @@ function sentenceOf(ended: Moment, outcome: PastClaim['outcome'], last: Job | un
   return sentences.reclaimed(ended);
 }
 
-/** Whether it failed because it kept crashing or losing its hosts. */
 export const isQuarantined = (
   job: Pick<Job, 'crashes' | 'maxCrashes' | 'lapses' | 'maxAttempts'>,
 ): boolean => {

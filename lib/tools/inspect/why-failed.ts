@@ -5,7 +5,6 @@ import { isQuarantined, lostTooOften } from './timeline.ts';
 
 export type FailureKind = 'rejected' | 'quarantined' | 'nonRetryable' | 'attemptsUsedUp' | 'other';
 
-/** Why a job failed for good, and what to do about it. */
 export interface WhyFailed {
   readonly kind: FailureKind;
   readonly message: string;
@@ -49,8 +48,8 @@ export function whyFailed(job: Job): WhyFailed | undefined {
     case 'nonRetryable':
       return {
         kind,
-        message: 'Not retried: its handler threw a NonRetryableError, or one of its kind',
-        advice: 'Another attempt gives the same error. Mend its cause or the data first, then revive it.',
+        message: 'Not retried: its handler threw a NonRetryableError or the like',
+        advice: 'Another attempt gives the same error. Fix its cause or the data first, then revive it.',
       };
     case 'attemptsUsedUp':
       return {
@@ -62,7 +61,7 @@ export function whyFailed(job: Job): WhyFailed | undefined {
       return {
         kind,
         message: 'Failed before its attempts were used up',
-        advice: 'The error says which limit it met. Mend that, then revive it.',
+        advice: 'The error says which limit it met. Fix that, then revive it.',
       };
   }
 }

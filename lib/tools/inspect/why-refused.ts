@@ -1,6 +1,6 @@
 import { isFinished, type Job, type OperatorAct } from '../../protocol/job.ts';
 
-const CHANGED = 'it changed meanwhile; look at it again';
+const CHANGED = 'it has just changed; look at it again';
 
 export function whyRefused(act: OperatorAct['act'], job: Job): string {
   switch (act) {

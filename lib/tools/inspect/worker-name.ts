@@ -8,7 +8,6 @@ export const workerOf = (leaseOwner: string): string => {
 export const shortWorkerOf = (leaseOwner: string): string =>
   workerOf(leaseOwner).replace(/^([a-zA-Z][\w-]*)\.[\w.-]*?(-\d+-[\w-]+)$/, '$1$2');
 
-/** The process id within `<host>-<pid>-<random>`. */
 export const processOf = (worker: string): string | undefined => {
   const [, pid] = /-(\d+)-[\w-]+$/.exec(worker) ?? [];
   return pid === undefined ? undefined : `process ${pid}`;

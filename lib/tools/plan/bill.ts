@@ -1,7 +1,6 @@
 export interface CostLine {
   readonly group: 'coordination' | 'operations' | 'compute';
   readonly what: string;
-  /** Per month. */
   readonly amount: number;
   readonly unit: string;
   readonly dollars: number;

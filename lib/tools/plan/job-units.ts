@@ -32,7 +32,6 @@ export interface JobSize {
   readonly checkpointBytes: number;
 }
 
-/** Write units of each step in a job's life, and the size of its finished row. */
 export interface JobUnits {
   readonly claim: WriteUnits;
   readonly claimAgain: WriteUnits;

@@ -33,10 +33,8 @@ const KEY_REQUESTS_A_MONTH = (3 * SECONDS_A_MONTH) / 300;
 export function operationsBill(
   load: {
     readonly jobs: number;
-    /** One or two per invocation. */
     readonly metricLines: number;
     readonly storedGb: number;
-    /** Retries and reclaims go to EventBridge. */
     readonly events: number;
     readonly onLambda: boolean;
   },

@@ -12,15 +12,12 @@ import { reaperBill } from './reaper-bill.ts';
 import { totalUnits } from './write-units.ts';
 
 export interface Workload extends JobSize {
-  /** Jobs started per second. */
   readonly rate: number;
   readonly durationMs: number;
-  /** Per job. */
   readonly checkpoints: number;
   /** Share of attempts whose handler throws, and whose worker dies. */
   readonly errorShare: number;
   readonly crashShare: number;
-  /** Processes are paid for elsewhere. */
   readonly host: { readonly kind: 'lambda'; readonly memoryMb: number } | { readonly kind: 'process' };
 }
 
@@ -42,7 +39,6 @@ export type PlanSettings = Pick<
 export interface Plan {
   readonly running: number;
   readonly beatsPerJob: number;
-  /** At the mean load. */
   readonly writeUnitsPerSecond: { readonly table: number; readonly index: number };
   readonly shards: number;
   readonly recovery: RecoveryBound;
@@ -57,7 +53,6 @@ const GB = 1024 ** 3;
 /** SQS bills one request per 64 KiB. */
 const QUEUE_CHUNK_BYTES = 64 * 1024;
 
-/** Capacity, monthly cost and recovery time of a workload. */
 export function planFor(
   workload: Workload,
   settings: PlanSettings,
@@ -152,10 +147,8 @@ const ROWS_KEPT = 'rows kept';
 /** @internal */
 export const OWN_TIME = 'own time of workers (Lambda)';
 const INVOCATIONS = 'workers (Lambda invocations)';
-/** SQS returns at most ten messages per receive. */
 const MESSAGES_A_POLL = 10;
 
-/** Every failed attempt leads to another one. */
 const attemptsOf = ({ errorShare, crashShare }: Workload): number => 1 / (1 - errorShare - crashShare);
 
 /** Beats come early by a random share, so the mean interval is shorter than the setting. @internal */
@@ -234,7 +227,6 @@ function queueRequests(workload: Workload, settings: PlanSettings, prices: Price
   };
 }
 
-/** Typical time of a claim batch or an end within a region. */
 const ROUND_TRIP_MS = 10;
 /** CPU time of one job's requests, from the bench part "own". */
 const OWN_CPU_MS = 6;

@@ -30,7 +30,10 @@ export function poolBill(
   const asked = ticks * scaled;
   const hours = containerHours.reduce((sum, each) => sum + each, 0);
   const line = (group: CostLine['group'], what: string, amount: number, unit: string, price: number) => ({
-    ...{ group, what, amount, unit },
+    group,
+    what,
+    amount,
+    unit,
     dollars: amount * price,
   });
   return [

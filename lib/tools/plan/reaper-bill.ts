@@ -3,7 +3,6 @@ import { MAX_HINT_DELAY_MS, REAPER_MEMORY_MB } from '../../wire/queues.ts';
 import { type CostLine, IDLE_POLLS_A_MONTH, SECONDS_A_MONTH } from './bill.ts';
 import type { Prices } from './prices.ts';
 
-/** The reaper's cost depends on these alone, not on the number of jobs. */
 export type ReaperSettings = Pick<
   Settings,
   'leaseMs' | 'heartbeatMs' | 'minLeaseMs' | 'skewMs' | 'graceMs' | 'reaperIntervalMs'
@@ -15,7 +14,6 @@ const INVOCATION_SECONDS = 0.15;
 /** Cost of an empty eventually consistent query, and of a consistent read of the reaper's row. */
 const QUERY_UNITS = 0.5;
 const ROW_READ_UNITS = 1;
-/** Send, receive and delete. */
 const REQUESTS_A_WAKE = 3;
 /** SQS rounds delays up to whole seconds and delivers a little later. */
 const WAKE_LATENESS_MS = 800;

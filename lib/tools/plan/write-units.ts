@@ -35,7 +35,6 @@ function indexUnits(index: IndexDefinition, before: Row | undefined, after: Row)
   return isSame ? 0 : unitsFor(Math.max(rowBytes(was), rowBytes(is)));
 }
 
-/** An index holds only rows with both keys. */
 function entryIn(index: IndexDefinition, row: Row | undefined): Row | undefined {
   if (row === undefined) return undefined;
   const keys = [index.partitionKey.name, index.sortKey.name];

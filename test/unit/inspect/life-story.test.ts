@@ -39,7 +39,7 @@ describe('the story of a job', () => {
       claim03: claim(3, 'retried'),
     });
     expect(events).toStrictEqual([
-      { at: 100, kind: 'created', message: "first seen as a 'report' job" },
+      { at: 100, kind: 'created', message: "first seen, with type 'report'" },
       { at: 1_000, kind: 'claimed', attempt: 1, by: 'w/1', message: 'claimed by w/1' },
       {
         at: 1_500,
@@ -53,7 +53,7 @@ describe('the story of a job', () => {
         kind: 'fenced',
         attempt: 1,
         by: 'w/1',
-        message: 'fenced: whatever w/1 still writes is refused',
+        message: 'fenced: later writes of w/1 are refused',
       },
       { at: 2_000, kind: 'claimed', attempt: 2, by: 'w/2', message: 'claimed by w/2' },
       {
@@ -102,7 +102,7 @@ describe('the story of a job', () => {
       ]),
     );
     expect(told({ attempt: 11, ...ring }).facts.slice(2)).toEqual([
-      'attempts 1 to 1 are older than the row remembers',
+      'the row no longer lists attempts 1 to 1',
       'last changed by w/c1',
     ]);
   });
@@ -151,7 +151,7 @@ describe('what happens next, word for word', () => {
   const removed = {
     what: 'removal',
     at: 2_000_000_000_000,
-    message: 'DynamoDB removes the row some time after',
+    message: 'DynamoDB removes the row some time later',
   };
   const dead = {
     what: 'recovered',
@@ -168,7 +168,7 @@ describe('what happens next, word for word', () => {
     expect(next({ status: 'failed' }, 0)).toEqual([
       {
         what: 'nothing',
-        message: "nothing until you act. Mend what the error names; then run 'leasehold revive j1'",
+        message: "nothing until you act. Fix what the error names; then run 'leasehold revive j1'",
       },
       removed,
     ]);

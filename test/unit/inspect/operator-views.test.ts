@@ -80,7 +80,7 @@ describe('a refused act', () => {
     ['revive', { status: 'failed' }],
     ['revive', { status: 'cancelled' }],
   ] as const)('%s of a job that allows it is one that lost a race', (act, over) => {
-    expect(why(act, over)).toContain('changed meanwhile');
+    expect(why(act, over)).toContain('just changed');
   });
 });
 

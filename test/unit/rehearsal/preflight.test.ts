@@ -41,7 +41,7 @@ describe('the preflight', () => {
     [
       'a stack that is there',
       { stackStatus: 'CREATE_COMPLETE' },
-      /is there already \(CREATE_COMPLETE\).*\n {2}aws delete it$/,
+      /already exists \(CREATE_COMPLETE\).*\n {2}aws delete it$/,
     ],
     ['missing tools', { missingTools: ['aws-cdk', 'esbuild'] }, /npm install --save-dev aws-cdk esbuild$/],
     [

@@ -105,7 +105,7 @@ describe('a message that cannot be run says what is wrong, what was got, what is
     [{ type: 't', jobId: 'a\n' }, "'jobId' is 'a '", '1 to 200 characters'],
     [{ type: 't', jobId: 'a'.repeat(201) }, '203 characters', '1 to 200 characters'],
     [{ type: 't', paylod: 1 }, "unknown key 'paylod'", "Did you mean 'payload'?"],
-    [{ type: 't', colour: 1 }, "unknown key 'colour'", "put your own data in 'payload'"],
+    [{ type: 't', color: 1 }, "unknown key 'color'", "put your own data in 'payload'"],
     [{ type: 't', payload: 'x'.repeat(1023) }, '1025 bytes', 'at most 1024 are allowed. Put the data in S3'],
     [{ type: 't', notBefore: 1, delayMs: 1 }, "both 'notBefore' and 'delayMs'", 'send one of them'],
     [{ type: 't', delayMs: -1 }, "'delayMs' is -1", 'a whole number from 0 to 1000000'],

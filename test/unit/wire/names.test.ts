@@ -11,7 +11,7 @@ describe('the nearest name', () => {
     ['leasems', 'leaseMs'],
     ['laeseMs', 'leaseMs'],
     ['SHARDS', 'shards'],
-    ['colour', undefined],
+    ['color', undefined],
   ])('of %s is %s', (name, near) => {
     expect(didYouMean(name, ['leaseMs', 'shards'])).toBe(
       near === undefined ? '' : ` Did you mean '${near}'?`,

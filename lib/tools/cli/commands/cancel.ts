@@ -7,9 +7,7 @@ export function createCommand(context: CliContext): Command {
     act: 'cancel',
     question: (count) => `Cancel ${count} jobs?`,
     done: (job) =>
-      job.status === 'cancelled'
-        ? 'cancelled'
-        : 'its worker is told to stop with the reply to its next heartbeat',
-  }).description('cancel pending jobs, and tell the workers of running ones to stop');
+      job.status === 'cancelled' ? 'cancelled' : 'its worker is asked to stop at its next heartbeat',
+  }).description('cancel pending jobs, and ask the workers of running ones to stop');
   return withExamples(command, 'leasehold cancel report-2026-03', 'leasehold cancel --yes a b c');
 }

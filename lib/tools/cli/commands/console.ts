@@ -5,6 +5,7 @@ import { resourceVariables } from '../../../wire/environment.ts';
 import type { Where } from '../../console/page-messages.ts';
 import type { Metrics } from '../../console/start-console.ts';
 import { commandLine } from '../../dev/command-line.ts';
+import { counted } from '../../inspect/counted.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { exitCodes } from '../cli-error.ts';
 import { type CliContext, numberOption, onSystem, withExamples, withSystem } from '../define-command.ts';
@@ -30,7 +31,7 @@ export function createCommand(context: CliContext): Command {
       const local = namesNoSystem(options) ? findLocalState(terminal.directory) : undefined;
       if (local !== undefined && local.consoleUrl !== '') {
         output.json({ url: local.consoleUrl, startedBy: 'leasehold dev' });
-        output.line(`The local stack serves its console at ${output.colours.cyan(local.consoleUrl)}`);
+        output.line(`The local stack serves its console at ${output.colors.cyan(local.consoleUrl)}`);
         return context.end(exitCodes.ok);
       }
       return onSystem(context, options, (system) => serve(context, system, output, options));
@@ -68,11 +69,15 @@ async function serve(
   const { queueUrl } = found;
   if (options.scan === true) {
     const { rows, dollars } = await scanCostOf(system);
-    output.note(`Reading the whole table once: about ${rows} rows, ${formatDollars(dollars)}.`);
+    output.note(`Reading the whole table once: about ${counted(rows, 'row')}, ${formatDollars(dollars)}.`);
   }
   const page = await startConsole({
     tableName: found.tableName,
-    ...{ table, store, settings, events, clock: terminal.clock },
+    table,
+    store,
+    settings,
+    events,
+    clock: terminal.clock,
     port: options.port,
     queue: options.write === true ? system.queue() : undefined,
     scan: options.scan === true ? inspection.scan : undefined,
@@ -89,9 +94,11 @@ async function serve(
     onProblem: (error) => output.note(error instanceof Error ? error.message : String(error)),
   });
   output.json({ url: page.url });
-  output.line(`Console of ${found.tableName}: ${output.colours.cyan(page.url)}`);
+  output.line(`Console of ${found.tableName}: ${output.colors.cyan(page.url)}`);
   output.line(
-    output.colours.dim('The link contains a token: whoever has it can act as you. Ctrl-C stops the console.'),
+    output.colors.dim(
+      'The link contains a token that lets anyone who has it act as you. Ctrl-C stops the console.',
+    ),
   );
   try {
     const { interrupted } = terminal;
@@ -103,7 +110,6 @@ async function serve(
   return exitCodes.ok;
 }
 
-/** Undefined where there is no CloudWatch to ask. */
 async function metricsOf({ metricHistory, service }: System): Promise<Metrics | undefined> {
   if (metricHistory === undefined) return undefined;
   const { cloudWatchMetrics } = await import('../../console/cloudwatch-metrics.ts');

@@ -24,10 +24,10 @@ export function createCommand(context: CliContext): Command {
       'types with their own queue and workers; kind is lambda or fargate (may be repeated)',
       poolOption,
     )
-    .option('--env', 'print the variables of the system that runs here, one NAME=value a line, and end')
-    .option('--once', 'end after the first minute; 0 only if every job ended as it should')
-    .option('-q, --quiet', 'say nothing of jobs, logs and errors')
-    .option('--no-demo', 'send no jobs of its own')
+    .option('--env', 'print the variables of the running local system, one NAME=value per line, and exit')
+    .option('--once', 'exit after the first minute, with 0 only if every job ended as expected')
+    .option('-q, --quiet', 'print nothing about jobs, logs and errors')
+    .option('--no-demo', 'send no demo jobs')
     .option('--data <folder>', 'keep table and queues in this folder between runs')
     .addOption(
       new Option('--engine <engine>', 'what stands in for DynamoDB').choices(['dynoxide', 'dynamodb-local']),
@@ -40,7 +40,7 @@ export function createCommand(context: CliContext): Command {
     )
     .option('--env-file <file>', 'variables for your handlers; those of the shell win (default: .env)')
     .addOption(
-      new Option('--aws <whose>', 'AWS settings of your handlers: of the local system, or your own')
+      new Option('--aws <whose>', 'AWS settings your handlers use: those of the local system, or your own')
         .choices(['local', 'mine'])
         .default('local'),
     )

@@ -23,7 +23,7 @@ export function createCommand(context: CliContext): Command {
         await actOnType({ ...system, by: system.actor }, { act: 'limit', ...change });
         output.json({ type, key, limit });
         output.say(
-          `${output.colours.green('✓')} `,
+          `${output.colors.green('✓')} `,
           limit === 'default' ? `${of} has its own limit again` : `at most ${limit} of ${of} run at once`,
         );
         return undefined;

@@ -30,7 +30,6 @@ import type { System } from '../system/system.ts';
 import { firstLine, type Output } from '../terminal/output.ts';
 import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
 import type { Cell, Column } from '../terminal/text-table.ts';
-import { formatInstant } from '../terminal/time.ts';
 
 interface LsOptions extends SystemOptions, RedrawOptions {
   readonly status: (typeof listStatuses)[number];
@@ -59,7 +58,7 @@ export function createCommand(context: CliContext): Command {
     .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
     .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
-    .option('-w, --watch', 'list again and again until Ctrl-C; --json prints one document a line')
+    .option('-w, --watch', 'repeat until Ctrl-C; --json prints one document per line')
     .addOption(
       new Option(
         '--dlq',
@@ -78,7 +77,6 @@ export function createCommand(context: CliContext): Command {
           refuseDear(options);
           await redraw(context, options, async (drawing) => {
             const now = clock.now();
-            drawing.line(drawing.colours.dim(`${formatInstant(now, context.terminal)}   Ctrl-C to stop`));
             show(system, drawing, await list(system, drawing, options, now), now);
           });
           return exitCodes.ok;
@@ -107,7 +105,7 @@ export function createCommand(context: CliContext): Command {
 /** A scan is cheap once, but not every two seconds. */
 function refuseDear({ scan }: LsOptions): void {
   if (scan === true)
-    throw new CliError('--watch would read the whole table again and again. Leave out --scan or --watch');
+    throw new CliError('--watch would read the whole table repeatedly. Leave out --scan or --watch');
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {
@@ -154,22 +152,22 @@ function show(system: System, output: Output, { jobs, cursor, bad, looked }: Lis
       : output.table({ columns: columnsFor(jobs), rows: jobs.map((job) => rowOf(job, system, output, now)) });
   const filtered = looked > jobs.length ? ` of ${looked} read` : '';
   const wide = leftOut.length === 0 ? '' : `; --wide shows ${leftOut.join(', ')}`;
-  output.line(output.colours.dim(`${counted(jobs.length, 'job')}${filtered}${wide}`));
-  if (cursor !== undefined) output.line(output.colours.dim(`more: --cursor ${cursor}`));
+  output.line(output.colors.dim(`${counted(jobs.length, 'job')}${filtered}${wide}`));
+  if (cursor !== undefined) output.line(output.colors.dim(`more: --cursor ${cursor}`));
   for (const message of bad) output.note(message);
 }
 
-function rowOf(job: ListedJob, { settings }: System, { colours, width }: Output, now: number): Cell[] {
+function rowOf(job: ListedJob, { settings }: System, { colors, width }: Output, now: number): Cell[] {
   const isAhead = job.since !== undefined && job.since > now;
   const owner = job.owner ?? '';
   return [
     job.jobId,
     job.type,
-    statusCell(job.quarantined === true ? 'quarantined' : job.status, colours),
+    statusCell(job.quarantined === true ? 'quarantined' : job.status, colors),
     String(job.attempt),
     job.since === undefined || job.since === 0 || isAhead ? '' : formatRoughly(now - job.since),
     width === Number.POSITIVE_INFINITY ? owner : shortWorkerOf(owner),
-    job.lease === undefined ? firstLine(job.lastError ?? '') : leaseCell(job.lease, now, settings, colours),
+    job.lease === undefined ? firstLine(job.lastError ?? '') : leaseCell(job.lease, now, settings, colors),
   ];
 }
 

@@ -12,7 +12,7 @@ export function createCommand(context: CliContext): Command {
         await actOnType({ ...system, by: system.actor }, { act: 'pause', type });
         output.json({ type, paused: true });
         output.say(
-          `${output.colours.green('✓')} `,
+          `${output.colors.green('✓')} `,
           `${type} is paused: its jobs wait from at most 10 s from now on. To go on: leasehold resume ${type}`,
         );
         return undefined;

@@ -73,7 +73,7 @@ export function createCommand(context: CliContext): Command {
     .option('--tracing', 'with X-Ray traces')
     .option(
       '--types-measured <n>',
-      'job types with wait and run time of their own (metricsByType)',
+      'job types with their own wait and run times (metricsByType)',
       numberOption(0, 1000),
     )
     .option('--vpc-zones <n>', 'zones of the VPC that the functions run in', numberOption(0, 6))
@@ -165,7 +165,6 @@ function workloadOf(options: PlanOptions): Workload {
   };
 }
 
-/** Shards follow from the plan. */
 function settingsOf(
   options: PlanOptions,
   environment: Readonly<Record<string, string | undefined>>,

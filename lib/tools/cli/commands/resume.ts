@@ -13,7 +13,7 @@ export function createCommand(context: CliContext): Command {
         const hinted = await actOnType({ ...system, by: system.actor }, { act: 'resume', type });
         output.json({ type, paused: false, hinted });
         output.say(
-          `${output.colours.green('✓')} `,
+          `${output.colors.green('✓')} `,
           `${type} runs again: ${counted(hinted, 'waiting job')} got a hint`,
         );
         return undefined;

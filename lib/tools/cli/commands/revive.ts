@@ -43,10 +43,10 @@ export function createCommand(context: CliContext): Command {
       ]),
     )
     .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
-    .option('--now', 'run at once also what was to run later')
+    .option('--now', 'run now what would run later')
     .option('-n, --limit <n>', 'at most this many', numberOption(1, 1_000_000), 10_000)
     .option('--rate <n>', 'at most this many per second', positiveOption, 50)
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'only show what would be done')
     .option('-y, --yes', 'do not ask')
     .action((ids: readonly string[], options: ReviveOptions) =>
       onSystem(context, options, (system, output) => revive(context.terminal, system, output, ids, options)),

@@ -41,7 +41,6 @@ interface ListedSchedule {
   readonly timeZone?: string;
   readonly type: string;
   readonly isEnabled: boolean;
-  /** Epoch ms. */
   readonly next: readonly number[];
 }
 
@@ -70,7 +69,6 @@ export function createCommand(context: CliContext): Command {
   );
 }
 
-/** A deployment named by options or environment takes precedence over the local one. */
 async function listSchedules(terminal: Terminal, options: SchedulesOptions): Promise<ListedSchedule[]> {
   const now = terminal.clock.now();
   const own = defined({ AWS_REGION: options.region });
@@ -142,9 +140,9 @@ function ticksOf(schedule: Schedule, anchor: number, now: number, count: number)
 }
 
 function show(output: Output, listed: readonly ListedSchedule[], terminal: Terminal): void {
-  const { colours } = output;
+  const { colors } = output;
   if (listed.length === 0) {
-    output.line(colours.dim('There are no recurring jobs.'));
+    output.line(colors.dim('There are no recurring jobs.'));
     return;
   }
   const now = terminal.clock.now();
@@ -160,7 +158,7 @@ function show(output: Output, listed: readonly ListedSchedule[], terminal: Termi
     ],
     rows: listed.flatMap(({ name, when, timeZone = 'UTC', type, isEnabled, next }): Cell[][] => {
       const [first, ...others] = isEnabled ? next.map(shown) : [];
-      const soonest: Cell = isEnabled ? (first ?? '–') : ['disabled', colours.yellow];
+      const soonest: Cell = isEnabled ? (first ?? '–') : ['disabled', colors.yellow];
       return [[name, when, timeZone, type, soonest], ...others.map((tick) => ['', '', '', '', tick])];
     }),
   });

@@ -78,8 +78,7 @@ async function send(
   const fields = fieldsOf(options, now);
   if (fields.notBefore !== undefined && fields.notBefore < now)
     output.note(`--at ${options.at} is ${formatAge(fields.notBefore, now)}, so it runs at once.`);
-  if (options.timeout !== undefined && options.wait !== true)
-    throw new CliError('--timeout says how long to wait; add --wait');
+  if (options.timeout !== undefined && options.wait !== true) throw new CliError('--timeout needs --wait');
   if (options.file !== undefined) {
     if (payload !== undefined) throw new CliError('Give either a payload or --file, not both');
     if (options.jobId !== undefined)
@@ -99,7 +98,7 @@ async function send(
   if (options.wait !== true) {
     output.json(sent);
     output.line(
-      `${known === undefined ? output.colours.green('sent') : paintStatus(known.status, output.colours)} ${jobId}`,
+      `${known === undefined ? output.colors.green('sent') : paintStatus(known.status, output.colors)} ${jobId}`,
     );
     if (context.terminal.isScreen) output.note(`Follow it with: leasehold show ${jobId}`);
     return exitCodes.ok;
@@ -111,7 +110,7 @@ async function send(
     throw error instanceof WaitTimedOutError ? new CliError(error.message, exitCodes.refused) : error;
   });
   output.json({ ...sent, job: wholeJob(job) });
-  output.line(`${paintStatus(job.status, output.colours)} ${jobId}`);
+  output.line(`${paintStatus(job.status, output.colors)} ${jobId}`);
   if (job.status === 'done') output.line(JSON.stringify(job.result ?? null, null, 2));
   else output.note(job.lastError ?? `See 'leasehold show ${jobId}'`);
   return job.status === 'done' ? exitCodes.ok : exitCodes.refused;

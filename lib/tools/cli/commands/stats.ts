@@ -17,7 +17,6 @@ import type { SystemOptions } from '../system/find-system.ts';
 import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
-import { formatInstant } from '../terminal/time.ts';
 
 interface StatsOptions extends SystemOptions, RedrawOptions {
   readonly type?: readonly string[];
@@ -27,14 +26,13 @@ interface StatsOptions extends SystemOptions, RedrawOptions {
   readonly limit: number;
 }
 
-/** About a million jobs per shard, for a fraction of a cent. */
 const PAGES_EACH = 250;
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('stats')
-    .description('say whether the system is healthy, count jobs by status, and show queue and reaper')
+    .description('report whether the system is healthy, count jobs by status, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
-    .option('-w, --watch', 'count again and again until Ctrl-C; --json prints one document a line')
+    .option('-w, --watch', 'repeat until Ctrl-C; --json prints one document per line')
     .option('--workers', 'list workers instead, by the leases they hold: last heartbeat, live or STALE')
     .option('--stale', 'with --workers: only those whose leases have all ended')
     .option(
@@ -45,15 +43,11 @@ export function createCommand(context: CliContext): Command {
     )
     .action((options: StatsOptions) =>
       onSystem(context, options, async (system, output) => {
-        const { terminal } = context;
         if (options.watch !== true) {
           await look(system, output, options, PAGES_EACH);
           return exitCodes.ok;
         }
         await redraw(context, options, async (drawing) => {
-          drawing.line(
-            drawing.colours.dim(`${formatInstant(terminal.clock.now(), terminal)}   Ctrl-C to stop`),
-          );
           await look(system, drawing, options, 1);
         });
         return exitCodes.ok;

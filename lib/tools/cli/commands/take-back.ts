@@ -8,6 +8,6 @@ export function createCommand(context: CliContext): Command {
     needsQueue: true,
     question: (count) => `Take ${count} jobs back from their workers?`,
     done: (job) => `taken back from ${job.leaseOwner ?? 'its worker'}, which is fenced`,
-  }).description('take running jobs back from their workers and give them to the next');
+  }).description('take running jobs back from their workers and give them to others');
   return withExamples(command, 'leasehold take-back report-2026-03');
 }

@@ -37,7 +37,6 @@ export function createCommand(context: CliContext): Command {
     .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
     .action(async (jobs: string, { loader, ...options }: Options) => {
       const { terminal } = context;
-      // Reports a missing variable before anything starts.
       const configuration = configurationFromEnvironment(terminal.environment);
       // Leases and running jobs matter more than log lines.
       const isOutputLost = terminal.outliveReader();

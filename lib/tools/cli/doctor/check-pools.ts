@@ -12,7 +12,6 @@ import { checkQueue } from './check-queue.ts';
 
 type Parts = Pick<System, 'sqs' | 'routing' | 'settings'>;
 
-/** Each pool's queue as the only one is checked, and queues that no pool has any more. */
 export async function checkPools(
   parts: Parts,
   queueUrl: string,
@@ -74,7 +73,12 @@ async function checkStray(sqs: Parts['sqs'], url: string): Promise<Finding[]> {
     const left = visible + inFlight + delayed;
     return left === 0
       ? []
-      : [problem(`${counted(left, 'message')} left in the queue ${nameOf(url)}, which no pool has`, next)];
+      : [
+          problem(
+            `${counted(left, 'message')} left in the queue ${nameOf(url)}, which belongs to no pool`,
+            next,
+          ),
+        ];
   } catch (error) {
     if (isAbsentQueue(error)) return [];
     return [warning(`the queue ${nameOf(url)} belongs to no pool, and cannot be read`, next)];

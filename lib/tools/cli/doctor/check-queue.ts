@@ -87,14 +87,14 @@ function checkPolicy({ policy }: QueueDescription): Finding[] {
   }
   const isOpen = statements.some(
     ({ Effect, Principal, Condition }) =>
-      Effect === 'Allow' && Condition === undefined && isAnybody(Principal),
+      Effect === 'Allow' && Condition === undefined && isAnyone(Principal),
   );
   return isOpen
     ? [problem('the queue policy lets anyone use the queue', 'name the principals, or add a condition')]
     : [];
 }
 
-const isAnybody = (principal: unknown): boolean =>
+const isAnyone = (principal: unknown): boolean =>
   principal === '*' ||
   (typeof principal === 'object' &&
     principal !== null &&

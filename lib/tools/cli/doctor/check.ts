@@ -13,7 +13,6 @@ export interface Finding {
 /** A conditional write, valid only while the row is as it was checked. */
 export interface Repair {
   readonly write: RowWrite;
-  /** The hint to send if the job becomes pending. */
   readonly dispatch?: Dispatch;
   readonly type?: string;
 }
@@ -21,10 +20,8 @@ export interface Repair {
 export type CheckResult =
   | { readonly check: string; readonly outcome: 'checked'; readonly findings: readonly Finding[] }
   | { readonly check: string; readonly outcome: 'failed'; readonly reason: string }
-  /** At the operator's request. */
   | { readonly check: string; readonly outcome: 'skipped'; readonly reason: string };
 
-/** An error in one check becomes its result and does not stop the others. */
 export async function runCheck(
   check: string,
   body: () => Promise<readonly Finding[]> | readonly Finding[],

@@ -4,10 +4,8 @@ import type { Row } from '../../../protocol/writes/row-write.ts';
 import { counted } from '../../inspect/counted.ts';
 import { type Finding, problem, warning } from './check.ts';
 
-/** Keys read again after the scan, during which jobs kept running. */
 const MOST_DOUBTS = 1_000;
 const REPLACEABLE = ['lastError', 'checkpoint', 'progress'] as const;
-/** Keys listed in a finding. */
 const NAMED = 5;
 
 export class DataLedger {
@@ -63,7 +61,7 @@ export class DataLedger {
     const more = loose.length > MOST_DOUBTS ? ' or more' : '';
     return [
       warning(
-        `${counted(idle.length, 'data row')}${more} belong to no job any more: ${idle.slice(0, NAMED).join(', ')}${idle.length > NAMED ? ', …' : ''}`,
+        `${counted(idle.length, 'data row')}${more} without a job: ${idle.slice(0, NAMED).join(', ')}${idle.length > NAMED ? ', …' : ''}`,
         'nothing; a worker died or a message came twice, and DynamoDB removes them when they expire',
       ),
     ];

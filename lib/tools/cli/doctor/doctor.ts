@@ -13,7 +13,7 @@ import type { SystemOptions } from '../system/find-system.ts';
 import { locateSystem } from '../system/locate-system.ts';
 import { openSystem, type System, settingVariables } from '../system/system.ts';
 import { confirmed } from '../terminal/confirmed.ts';
-import { type Colours, createOutput, type Output } from '../terminal/output.ts';
+import { type Colors, createOutput, type Output } from '../terminal/output.ts';
 import { type CheckResult, type Finding, runCheck } from './check.ts';
 import { isRepairable, type Repaired, repairRows } from './repair-rows.ts';
 import { rowCheckNames, runDoctor } from './run-doctor.ts';
@@ -28,15 +28,14 @@ interface DoctorCommandOptions extends SystemOptions {
 
 /** Enough for ten thousand jobs of each status and shard. */
 const PAGES_EACH = 1;
-/** Findings printed per check. */
 const TOLD = 10;
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('doctor')
-    .description('say whether the system is healthy, then check settings, clock, queue and every row')
+    .description('report whether the system is healthy, then check settings, clock, queue and every row')
     .option('--repair', 'repair what can be repaired, by conditional writes')
     .option('--sweep', 'instead, sweep once from here: reclaim what lapsed, send lost hints again')
-    .option('--dry-run', 'with --repair or --sweep: only say what would be done')
+    .option('--dry-run', 'with --repair or --sweep: only show what would be done')
     .option('--scan', 'read the whole table, whatever it costs')
     .option('--no-scan', 'never read the whole table')
     .option('-y, --yes', 'do not ask before repairing')
@@ -90,7 +89,6 @@ async function doctor(context: CliContext, options: DoctorCommandOptions): Promi
   }
 }
 
-/** Is it healthy? Comes first, because that is the question. */
 async function judge(system: System, output: Output): Promise<CheckResult & { readonly health?: Health }> {
   let health: Health | undefined;
   const result = await runCheck('health', async () => {
@@ -104,7 +102,6 @@ async function judge(system: System, output: Output): Promise<CheckResult & { re
   return { ...result, health };
 }
 
-/** Checks of rows that found nothing share a line. */
 function inOneLine(results: readonly CheckResult[]): CheckResult[] {
   const isQuiet = (result: CheckResult) =>
     rowCheckNames.includes(result.check) && !(result.outcome === 'checked' && result.findings.length > 0);
@@ -128,32 +125,32 @@ async function openDespiteSettings({ terminal }: CliContext, options: DoctorComm
 }
 
 function tell(output: Output, result: CheckResult, repairs: boolean): void {
-  const { colours } = output;
-  output.say('', headline(result, colours));
+  const { colors } = output;
+  output.say('', headline(result, colors));
   if (result.outcome !== 'checked') return;
   const { findings } = result;
   for (const finding of findings.slice(0, TOLD)) {
-    const mark = finding.severity === 'problem' ? colours.red('problem') : colours.yellow('warning');
+    const mark = finding.severity === 'problem' ? colors.red('problem') : colors.yellow('warning');
     const next = isRepairable(finding) && !repairs ? `--repair would ${finding.next}` : finding.next;
     output.say(`  ${mark} `, finding.message);
-    output.say(`          ${colours.dim('→')} `, next, colours.dim);
+    output.say(`          ${colors.dim('→')} `, next, colors.dim);
   }
   if (findings.length > TOLD)
-    output.line(colours.dim(`  … and ${findings.length - TOLD} more; --json lists them all`));
+    output.line(colors.dim(`  … and ${findings.length - TOLD} more; --json lists them all`));
 }
 
-function headline(result: CheckResult, colours: Colours): string {
+function headline(result: CheckResult, colors: Colors): string {
   const { check } = result;
   switch (result.outcome) {
     case 'skipped':
-      return colours.dim(`- ${check}: ${result.reason}`);
+      return colors.dim(`- ${check}: ${result.reason}`);
     case 'failed':
-      return `${colours.yellow('?')} ${check}: could not be checked: ${result.reason}`;
+      return `${colors.yellow('?')} ${check}: could not be checked: ${result.reason}`;
     case 'checked': {
       const problems = result.findings.filter((finding) => finding.severity === 'problem').length;
       return problems === 0
-        ? `${colours.green('✓')} ${check}`
-        : `${colours.red('✗')} ${check}: ${counted(problems, 'problem')}`;
+        ? `${colors.green('✓')} ${check}`
+        : `${colors.red('✗')} ${check}: ${counted(problems, 'problem')}`;
     }
   }
 }
@@ -184,7 +181,7 @@ async function repair(
   const repaired = await repairRows(system, output, first);
   for (const { jobId, outcome, message } of repaired)
     output.line(
-      `${outcome === 'repaired' ? output.colours.green('repaired') : output.colours.yellow(outcome)} ${jobId}  ${message}`,
+      `${outcome === 'repaired' ? output.colors.green('repaired') : output.colors.yellow(outcome)} ${jobId}  ${message}`,
     );
   return repaired;
 }
@@ -195,22 +192,26 @@ function conclude(
   repaired: readonly Repaired[] | undefined,
   health: Health | undefined,
 ): ExitCode {
-  const mended = new Set(
+  const fixed = new Set(
     repaired?.filter(({ outcome }) => outcome === 'repaired').map(({ finding }) => finding),
   );
   const left = allFindings(results).filter(
-    (finding) => finding.severity === 'problem' && !mended.has(finding),
+    (finding) => finding.severity === 'problem' && !fixed.has(finding),
   );
   const unchecked = results.filter(({ outcome }) => outcome === 'failed').length;
-  const { colours } = output;
+  const { colors } = output;
   output.line();
-  if (left.length > 0) output.line(colours.red(counted(left.length, 'problem')));
-  if (unchecked > 0) output.line(colours.yellow(`${counted(unchecked, 'check')} could not be run`));
-  const isIll = health !== undefined && health.state !== 'healthy';
-  if (isIll) output.line(colours.red(`not healthy: ${counted(health.reasons.length, 'reason')} above`));
-  if (left.length === 0 && unchecked === 0 && !isIll)
-    output.line(colours.green(mended.size > 0 ? 'no problems left' : 'no problems'));
-  return left.length > 0 || isIll ? exitCodes.refused : unchecked > 0 ? exitCodes.unusable : exitCodes.ok;
+  if (left.length > 0) output.line(colors.red(counted(left.length, 'problem')));
+  if (unchecked > 0) output.line(colors.yellow(`${counted(unchecked, 'check')} could not be run`));
+  const isUnhealthy = health !== undefined && health.state !== 'healthy';
+  if (isUnhealthy) output.line(colors.red(`not healthy: ${counted(health.reasons.length, 'reason')} above`));
+  if (left.length === 0 && unchecked === 0 && !isUnhealthy)
+    output.line(colors.green(fixed.size > 0 ? 'no problems left' : 'no problems'));
+  return left.length > 0 || isUnhealthy
+    ? exitCodes.refused
+    : unchecked > 0
+      ? exitCodes.unusable
+      : exitCodes.ok;
 }
 
 const withoutWrites = (result: CheckResult) =>

@@ -17,7 +17,6 @@ type Repairable = Finding & { readonly jobId: string; readonly repair: Repair };
 export const isRepairable = (finding: Finding): finding is Repairable =>
   finding.repair !== undefined && finding.jobId !== undefined;
 
-/** Writes only to rows that have not changed since the check, then sends the hints. */
 export async function repairRows(
   system: System,
   output: Output,

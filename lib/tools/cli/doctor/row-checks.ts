@@ -12,7 +12,6 @@ import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair 
 export interface RowContext {
   readonly now: number;
   readonly settings: Settings;
-  /** A fresh `changedBy`. */
   readonly changedBy: () => string;
 }
 
@@ -46,7 +45,6 @@ const runningWithoutLease: RowCheck = (row, context) => {
   );
 };
 
-/** Unfinished, but in no partition that a sweep reads. */
 const unseenByTheIndex: RowCheck = (row, context) => {
   if (!isUnfinished(row) || runningWithoutLease(row, context) !== undefined) return undefined;
   const partitions = allShards(context.settings.shards)[row.status === 'running' ? 'running' : 'pending'];
@@ -67,7 +65,6 @@ const unseenByTheIndex: RowCheck = (row, context) => {
   );
 };
 
-/** Pending, but nothing will act on it in time. */
 const pendingWithoutDueHint: RowCheck = (row, context) => {
   const { settings, now } = context;
   if (row.status !== 'pending' || typeof row.leaseUntil !== 'number') return undefined;
@@ -82,7 +79,6 @@ const pendingWithoutDueHint: RowCheck = (row, context) => {
   );
 };
 
-/** Leased beyond its longest possible lease, so no sweep comes for it. */
 const leasedForTooLong: RowCheck = (row, context) => {
   const { settings, now } = context;
   if (row.status !== 'running' || typeof row.leaseUntil !== 'number') return undefined;
@@ -97,7 +93,6 @@ const leasedForTooLong: RowCheck = (row, context) => {
   );
 };
 
-/** Due later than any request allows: a wrong clock or an edited row. */
 const dueTooFarAhead: RowCheck = (row, { now }) => {
   if (row.status !== 'pending' || typeof row.notBefore !== 'number') return undefined;
   if (row.notBefore - now <= MAX_DELAY_MS) return undefined;
@@ -108,7 +103,6 @@ const dueTooFarAhead: RowCheck = (row, { now }) => {
   );
 };
 
-/** Finished but misplaced: sweeps read it in vain, or no list of failures shows it. */
 const finishedOutOfPlace: RowCheck = (row, context) => {
   if (row.status === 'failed') return failedOutOfPlace(row, context);
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
@@ -228,7 +222,6 @@ const ofKnownFormat =
   (row, context) =>
     isNewer(row) ? undefined : check(row, context);
 
-/** By the name of the check. */
 export const rowChecks = {
   'rows that the index cannot see': ofKnownFormat(unseenByTheIndex),
   'running rows without a lease': ofKnownFormat(runningWithoutLease),
@@ -240,6 +233,5 @@ export const rowChecks = {
   'rows of a newer version': ofNewerVersion,
 } satisfies Record<string, RowCheck>;
 
-/** The leader row is not a job. */
 export const isJobRow = (row: Row): boolean =>
   !(ownKeys(row) && !String(row.jobId).startsWith(BAD_MESSAGE_PREFIX));

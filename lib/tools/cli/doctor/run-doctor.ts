@@ -2,6 +2,8 @@ import { describeQueue, type QueueDescription, queueUrlOf } from '../../../aws/s
 import { NEXT_TO_NOTHING, type ScanCost, scanCostOf } from '../../../client/scan-cost.ts';
 import type { Cursor } from '../../../protocol/ports.ts';
 import { LEADER_KEY } from '../../../wire/table.ts';
+import { counted } from '../../inspect/counted.ts';
+import { formatDollars } from '../../plan/format-dollars.ts';
 import { type System, settingVariables } from '../system/system.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
@@ -17,11 +19,9 @@ export const rowCheckNames: readonly string[] = [...Object.keys(rowChecks), DATA
 export interface DoctorOptions {
   /** True: at any cost. False: never. Undefined: if it is nearly free. */
   readonly scan?: boolean;
-  /** Called before the scan. */
   readonly onScan?: (cost: ScanCost) => void;
 }
 
-/** No check changes anything. */
 export async function runDoctor(
   system: System,
   terminal: Terminal,
@@ -64,7 +64,6 @@ async function queueFindings(system: System): Promise<Finding[]> {
   return [...found(deadLetters.queue), ...(await checkPools(system, queueUrl, deadLetters))];
 }
 
-/** One scan serves all checks of rows, and finds rows that no index shows. */
 async function checkRows(system: System, terminal: Terminal, options: DoctorOptions): Promise<CheckResult[]> {
   const names = rowCheckNames;
   const all = (outcome: 'failed' | 'skipped', reason: string) =>
@@ -75,7 +74,7 @@ async function checkRows(system: System, terminal: Terminal, options: DoctorOpti
     if (options.scan === undefined && cost.dollars > NEXT_TO_NOTHING)
       return all(
         'failed',
-        `needs a scan of about ${cost.rows} rows ($${cost.dollars.toFixed(2)}); add --scan to run it anyway, or --no-scan to skip it`,
+        `needs a scan of about ${counted(cost.rows, 'row')} (${formatDollars(cost.dollars)}); add --scan to run it anyway, or --no-scan to skip it`,
       );
     options.onScan?.(cost);
     const findings = await scanRows(system, terminal);

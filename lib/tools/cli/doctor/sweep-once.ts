@@ -16,10 +16,8 @@ import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 
 const PAGE = 500;
-/** Decisions that a dry run lists. */
 const NAMED = 50;
 
-/** Reclaims what lapsed and sends lost hints again, as the reaper does. */
 export async function sweepOnce({ terminal }: CliContext, system: System, output: Output) {
   const { table, store, settings, clockGuard } = system;
   const queue = system.queue();
@@ -66,7 +64,6 @@ const notesOnly = (output: Output): Telemetry => ({
   gauge: () => {},
 });
 
-/** A manual sweep publishes its events too. */
 async function eventsPort({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
   const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
     import('../../../aws/eventbridge.ts'),
@@ -83,7 +80,7 @@ async function eventsPort({ found, settings }: System, telemetry: Telemetry): Pr
 }
 
 function report(output: Output, result: SweepResult, now: number): void {
-  const { colours } = output;
+  const { colors } = output;
   const { reclaimed, quarantined, redispatched, cancelled, skipped } = result;
   output.line(
     `swept in ${formatDuration(result.durationMs)}: ${counted(reclaimed, 'job')} reclaimed, ${quarantined} quarantined, ${redispatched} sent another hint, ${cancelled} cancelled; ${counted(result.hintsSent, 'hint')} sent`,
@@ -91,7 +88,7 @@ function report(output: Output, result: SweepResult, now: number): void {
   const left = Object.entries(skipped).filter(([, count]) => count > 0);
   if (left.length > 0)
     output.line(
-      colours.yellow(
+      colors.yellow(
         `left as they are: ${left.map(([why, count]) => `${count} ${whyLeft[why] ?? why}`).join(', ')}`,
       ),
     );
@@ -100,7 +97,7 @@ function report(output: Output, result: SweepResult, now: number): void {
 }
 
 const whyLeft: Readonly<Record<string, string>> = {
-  moved: 'changed meanwhile',
+  moved: 'changed since they were read',
   bad: "cannot be read (run 'leasehold doctor')",
   newer: 'of a newer version',
   unwritten: 'could not be written',
@@ -108,7 +105,6 @@ const whyLeft: Readonly<Record<string, string>> = {
   stopped: 'not reached',
 };
 
-/** Says what a sweep would do. */
 export async function previewSweep({ terminal }: CliContext, system: System, output: Output) {
   const now = terminal.clock.now();
   const verdicts: { entry: LeaseEntry; verdict: ReapVerdict }[] = [];

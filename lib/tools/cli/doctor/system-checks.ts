@@ -19,7 +19,6 @@ export function checkSettings(variables: Readonly<Record<string, string | undefi
   }
 }
 
-/** Warns at half the allowed skew. */
 export function checkClock(offset: ClockOffset | undefined, settings: Pick<Settings, 'skewMs'>): Finding[] {
   if (offset === undefined)
     return [
@@ -61,12 +60,11 @@ export function checkTable(table: TableDescription): Finding[] {
   return findings;
 }
 
-/** Whether it sweeps in time is part of the verdict. */
 export function checkReaper(leader: Row | undefined, { shards }: Pick<Settings, 'shards'>): Finding[] {
   if (leader?.shards === undefined || parseReaperRow(leader).shards !== 0) return [];
   return [
     problem(
-      `row '${LEADER_KEY}' has shards ${JSON.stringify(leader.shards)}; allowed is a whole number from 1 to ${declarations.shards.max}. Reapers sweep ${shards} shards meanwhile`,
+      `row '${LEADER_KEY}' has shards ${JSON.stringify(leader.shards)}; allowed is a whole number from 1 to ${declarations.shards.max}. Until then, reapers sweep ${shards} shards`,
       `set its attribute 'shards' to the highest number that was ever deployed`,
     ),
   ];

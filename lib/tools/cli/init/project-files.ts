@@ -1,10 +1,8 @@
 import { dynoxidePackage } from '../../dev/engines/find-package.ts';
 import featureFlags from './feature-flags.json' with { type: 'json' };
 
-/** What a project is made of; with `fargate`, its jobs run in containers. */
 export interface ProjectOptions {
   readonly name: string;
-  /** The version that the project depends on. */
   readonly leasehold: string;
   readonly fargate?: boolean;
 }
@@ -108,7 +106,6 @@ test('goes on from its last step when its worker dies', async () => {
 });
 `;
 
-/** CloudFormation wants a letter first. */
 const stackNameOf = (name: string): string => {
   const camel = name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) =>
     letter.toUpperCase(),
@@ -116,7 +113,6 @@ const stackNameOf = (name: string): string => {
   return /^[A-Z]/.test(camel) ? camel : `Jobs${camel}`;
 };
 
-/** What differs between the two stacks. */
 interface StackParts {
   readonly imports: string;
   readonly construct: string;

@@ -21,17 +21,14 @@ export interface SystemOptions {
   readonly wide?: boolean;
 }
 
-/** A system's resources and the variables that reach it. */
 export interface FoundSystem {
   readonly tableName: string;
   readonly queueUrl?: string;
   readonly foundBy: 'options' | 'environment' | 'local stack';
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of a local stack, which checks jobs before they are sent. */
   readonly consoleUrl?: string;
 }
 
-/** Tries the options, the environment, then a local stack. */
 export function findSystem(
   options: SystemOptions,
   environment: Readonly<Record<string, string | undefined>>,
@@ -87,7 +84,6 @@ function withOptions(
   };
 }
 
-/** Searches this folder and those above it. */
 export function findLocalState(directory: string): LocalState | undefined {
   const state = readLocalState(join(directory, LOCAL_STATE_FILE));
   const above = dirname(directory);

@@ -3,7 +3,6 @@ import { createOutput } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { findLocalState } from './find-system.ts';
 
-/** Prints the variables by which other processes find the running local system. */
 export function printLocalVariables(terminal: Terminal, options: { readonly json?: boolean }) {
   const output = createOutput(terminal, options);
   const local = findLocalState(terminal.directory);

@@ -8,7 +8,6 @@ import { type FoundSystem, findSystem, type SystemOptions } from './find-system.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Asks AWS for table and queue if only the service is named. */
 export async function locateSystem(
   options: SystemOptions,
   environment: Environment,

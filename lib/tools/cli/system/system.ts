@@ -15,23 +15,18 @@ import type { Terminal } from '../terminal/terminal.ts';
 import type { FoundSystem, SystemOptions } from './find-system.ts';
 import { locateSystem } from './locate-system.ts';
 
-/** A system opened with the operator's credentials. */
 export interface System extends ClientParts {
   readonly found: FoundSystem;
   readonly clock: Clock;
   readonly clockGuard: ClockGuard;
   readonly dynamoDb: DynamoDBClient;
-  /** The operator, as rows show them. */
   readonly actor: string;
   /** Undefined without a known bus, or if events are off. */
   readonly events: Events | undefined;
-  /** The name that its metrics have. */
   readonly service: string | undefined;
   /** Undefined where there is no CloudWatch. */
   readonly metricHistory: ReadMetricHistory | undefined;
-  /** Throws an error that says what to do if no queue is named. */
   queueUrl(): string;
-  /** For other queues, such as the dead-letter queue. */
   queueAt(url: string): JobQueue;
   close(): void;
 }
@@ -55,7 +50,10 @@ export async function openSystem(
       import('../../../aws/metric-history.ts'),
     ]);
   const { table, clockGuard, sqs, dynamoDb, queueAt, storeOf, close } = connect({
-    ...{ tableName, settings: declared, clock, random },
+    tableName,
+    settings: declared,
+    clock,
+    random,
     dynamodb: clientConfig(found.environment, 'DYNAMODB'),
     sqs: clientConfig(found.environment, 'SQS'),
   });
@@ -72,7 +70,17 @@ export async function openSystem(
     const config = clientConfig(found.environment, 'CLOUDWATCH');
     const service = found.environment[resourceVariables.serviceName];
     return {
-      ...{ found, table, settings, clock, clockGuard, sqs, dynamoDb, routing, queueUrl, queueAt, close },
+      found,
+      table,
+      settings,
+      clock,
+      clockGuard,
+      sqs,
+      dynamoDb,
+      routing,
+      queueUrl,
+      queueAt,
+      close,
       inspection: createTableInspection({ client: dynamoDb, tableName }),
       actor,
       store: storeOf(actor, settings),

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Anything but yes means no, including Ctrl-C and the end of input. */
 export async function ask(
   question: string,
   input: NodeJS.ReadableStream,

@@ -1,7 +1,6 @@
 import { CliError, exitCodes } from '../cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Refuses if no one can answer; scripts use --yes. */
 export async function confirmed(
   terminal: Terminal,
   question: string,

@@ -6,7 +6,6 @@ export const widthOf = (text: string): number => measure(text).width;
 const segmenter = new Intl.Segmenter();
 const lettersOf = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** Counts letters as a reader sees them. */
 function fitting(letters: Iterable<string>, width: number): string {
   let text = '';
   let taken = 0;
@@ -21,7 +20,6 @@ function fitting(letters: Iterable<string>, width: number): string {
 export const cutEnd = (text: string, width: number): string =>
   widthOf(text) <= width ? text : `${fitting(lettersOf(text), width - 1)}…`;
 
-/** Keeps both ends, which distinguish long names. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   const letters = lettersOf(text);
@@ -30,7 +28,6 @@ export function cutMiddle(text: string, width: number): string {
   return `${fitting(letters, width - 1 - widthOf(tail))}…${tail}`;
 }
 
-/** Breaks between words, and within a word longer than a line. */
 export function wrapText(text: string, width: number): string[] {
   if (width === Number.POSITIVE_INFINITY) return text.split('\n');
   // A tab's width depends on its position.

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 /** Every command gets this terminal, so none can forget to escape outside text. */
 export const guardedTerminal = (terminal: Terminal): Terminal => ({
   ...terminal,
-  write: (text) => terminal.write(printable(text, terminal.hasColours)),
-  note: (text) => terminal.note(printable(text, terminal.noteHasColours)),
+  write: (text) => terminal.write(printable(text, terminal.hasColors)),
+  note: (text) => terminal.note(printable(text, terminal.noteHasColors)),
   ask: (question) => terminal.ask(printable(question, false)),
 });

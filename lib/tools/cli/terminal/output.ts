@@ -4,7 +4,7 @@ import { cutEnd, widthOf, wrapText } from './fit-text.ts';
 import type { Terminal } from './terminal.ts';
 import { renderTable, type TextTable } from './text-table.ts';
 
-export type Colours = ReturnType<typeof pc.createColors>;
+export type Colors = ReturnType<typeof pc.createColors>;
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -13,38 +13,38 @@ export interface OutputOptions {
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** Prints text for people, or exactly one JSON document on stdout. */
 export function createOutput(terminal: Terminal, options: OutputOptions) {
   const isJson = options.json === true;
-  const colours = pc.createColors(terminal.hasColours && !isJson);
+  const colors = pc.createColors(terminal.hasColors && !isJson);
   const width = options.wide === true ? Number.POSITIVE_INFINITY : terminal.columns;
   const line = (text = ''): void => {
     if (!isJson) terminal.write(`${text}\n`);
   };
   return {
-    ...{ isJson, colours, width, line },
-    /** Wraps text and aligns it after the mark. */
+    isJson,
+    colors,
+    width,
+    line,
     say(mark: string, text: string, paint: (text: string) => string = String): void {
       const indent = ' '.repeat(widthOf(mark));
-      const lines = wrapText(printable(text, terminal.hasColours), Math.max(20, width - indent.length));
+      const lines = wrapText(printable(text, terminal.hasColors), Math.max(20, width - indent.length));
       for (const [i, each] of lines.entries()) line((i === 0 ? mark : indent) + paint(each));
     },
     /** Returns the titles of the columns that did not fit. */
     table(table: TextTable): readonly string[] {
-      const { text, leftOut } = renderTable(table, width, colours);
+      const { text, leftOut } = renderTable(table, width, colors);
       line(text);
       return leftOut;
     },
     json(value: unknown): void {
       if (isJson) terminal.write(`${JSON.stringify(value)}\n`);
     },
-    /** Goes to stderr. */
     note: (text: string): void => noteOn(terminal, text),
   };
 }
 
 export const noteOn = (terminal: Terminal, text: string): void =>
-  terminal.note(`${wrapText(printable(text, terminal.noteHasColours), terminal.noteColumns).join('\n')}\n`);
+  terminal.note(`${wrapText(printable(text, terminal.noteHasColors), terminal.noteColumns).join('\n')}\n`);
 
 export const firstLine = (text: string, length = Number.POSITIVE_INFINITY): string =>
   cutEnd(text.split('\n')[0] ?? '', length);

@@ -27,10 +27,10 @@ export function processTerminal(): Terminal {
     directory: process.cwd(),
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isScreen: process.stdout.isTTY === true,
-    hasColours: wantsColours(env, process.stdout.isTTY === true),
+    hasColors: wantsColors(env, process.stdout.isTTY === true),
     columns: columnsOf(process.stdout),
     rows: process.stdout.rows || USUAL.rows,
-    noteHasColours: wantsColours(env, process.stderr.isTTY === true),
+    noteHasColors: wantsColors(env, process.stderr.isTTY === true),
     noteColumns: columnsOf(process.stderr),
     clock: systemClock,
     random: systemRandom,
@@ -52,7 +52,7 @@ const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly colum
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
 /** NO_COLOR overrides FORCE_COLOR, which overrides detection. @internal */
-export function wantsColours(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
+export function wantsColors(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;
   return isScreen && env.TERM !== 'dumb';

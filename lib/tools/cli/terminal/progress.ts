@@ -3,7 +3,6 @@ import type { Terminal } from './terminal.ts';
 
 const CLEAR_LINE = '\r\u001b[K';
 
-/** One line on stderr, only if it is a screen. */
 export function createProgress(terminal: Terminal, output: Output, doing: string, total?: number) {
   const isShown = terminal.isInteractive && !output.isJson;
   const of = total === undefined ? '' : ` of ${total.toLocaleString('en-US')}`;

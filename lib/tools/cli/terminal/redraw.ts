@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type CliContext, durationOption, numberOption } from '../define-command.ts';
 import { createOutput, type Output } from './output.ts';
+import { formatInstant } from './time.ts';
 
 export interface RedrawOptions {
   readonly every: number;
@@ -32,7 +33,9 @@ export async function redraw(
   let drawn = 0;
   for (let times = 1; !interrupted.aborted; times++) {
     const pieces: string[] = [];
-    await look(createOutput({ ...terminal, write: (more) => pieces.push(more) }, options));
+    const output = createOutput({ ...terminal, write: (more) => pieces.push(more) }, options);
+    output.line(output.colors.dim(`${formatInstant(clock.now(), terminal)}   Ctrl-C to stop`));
+    await look(output);
     const lines = pieces.join('').split('\n').slice(0, -1);
     const fitting = isScreen && lines.length >= rows ? [...lines.slice(0, rows - 2), '…'] : lines;
     if (isScreen && drawn > 0) terminal.erase(drawn);

@@ -1,6 +1,6 @@
 import { printable } from '../../inspect/printable.ts';
 import { cutEnd, cutMiddle, widthOf } from './fit-text.ts';
-import type { Colours } from './output.ts';
+import type { Colors } from './output.ts';
 
 export type Column =
   | string
@@ -9,7 +9,6 @@ export type Column =
       readonly right?: boolean;
       /** May be cut to this width. */
       readonly min?: number;
-      /** Where it is cut. @default - its end */
       readonly cut?: 'middle' | 'end';
       /** May be left out if space is short, lowest number first. */
       readonly leaveOut?: number;
@@ -35,11 +34,10 @@ interface Lane {
   readonly cells: readonly { readonly text: string; readonly paint: (text: string) => string }[];
 }
 
-/** No borders, for double clicks and grep; returns the titles of columns that did not fit. */
 export function renderTable(
   { columns, rows }: TextTable,
   width: number,
-  colours: Colours,
+  colors: Colors,
 ): { readonly text: string; readonly leftOut: readonly string[] } {
   const lanes = columns.map((column, i) => laneOf(column, rows, i));
   const shown = lanesWithin(lanes, width);
@@ -50,7 +48,7 @@ export function renderTable(
       .join(' '.repeat(GAP))
       .trimEnd();
   const lines = [
-    line(({ title }) => ({ text: title, paint: colours.dim })),
+    line(({ title }) => ({ text: title, paint: colors.dim })),
     ...rows.map((_, n) => line((lane) => lane.cells[n])),
   ];
   return {
@@ -73,7 +71,7 @@ function laneOf(column: Column, rows: TextTable['rows'], i: number): Lane {
     return { text: oneLine(text), paint };
   });
   const natural = Math.max(widthOf(title), ...cells.map(({ text }) => widthOf(text)));
-  return { ...{ title, right, cut, leaveOut, cells, natural }, min: Math.min(min ?? natural, natural) };
+  return { title, right, cut, leaveOut, cells, natural, min: Math.min(min ?? natural, natural) };
 }
 
 /** Escapes before measuring, or outside text could shift the columns. */
@@ -83,7 +81,6 @@ const oneLine = (text: string): string =>
 const total = (widths: readonly number[]): number =>
   widths.reduce((sum, each) => sum + each, 0) + GAP * Math.max(0, widths.length - 1);
 
-/** Drops columns until the rest fit when cut. */
 function lanesWithin(lanes: readonly Lane[], width: number): readonly Lane[] {
   if (total(lanes.map(({ min }) => min)) <= width) return lanes;
   const [first] = lanes
@@ -97,7 +94,6 @@ function lanesWithin(lanes: readonly Lane[], width: number): readonly Lane[] {
       );
 }
 
-/** Shrinks the widest flexible column first. */
 function widthsWithin(lanes: readonly Lane[], width: number): readonly number[] {
   const widths = lanes.map(({ natural }) => natural);
   for (let over = total(widths) - width; over > 0; ) {
@@ -110,7 +106,6 @@ function widthsWithin(lanes: readonly Lane[], width: number): readonly number[] 
   return lastCut(lanes, widths, width);
 }
 
-/** On even narrower screens, cuts the last columns, so that nothing wraps. */
 function lastCut(lanes: readonly Lane[], widths: number[], width: number): readonly number[] {
   for (let i = lanes.length - 1; i >= 0 && total(widths) > width; i--)
     widths[i] = Math.max(1, (widths[i] ?? 0) - (total(widths) - width));

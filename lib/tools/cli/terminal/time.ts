@@ -23,7 +23,6 @@ export function parseDuration(text: string): number | undefined {
 }
 
 export interface Zone {
-  /** An IANA name; undefined means the machine's zone. */
   readonly timeZone?: string;
 }
 

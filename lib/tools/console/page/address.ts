@@ -17,7 +17,6 @@ export type StatusFilter = (typeof statusFilters)[number];
 export const sortKeys = ['changed', 'ran', 'attempts', 'job'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
-/** All of it is in the address, so that a link shows the same list. */
 export interface Filter extends JobFilter {
   readonly sort: SortKey;
   readonly isReversed: boolean;
@@ -88,7 +87,6 @@ export const jobLink = (jobId: string): string => fragmentOf({ view: 'job', jobI
 export const listLink = (filter: Partial<Filter>): string =>
   fragmentOf({ view: 'list', filter: { ...noFilter, ...filter } });
 
-/** The last list, to return to. */
 let lastList = '#/';
 
 export const goTo = (fragment: string): void => {

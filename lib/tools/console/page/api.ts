@@ -30,7 +30,6 @@ const headers = () => ({ [TOKEN_HEADER]: localStorage.getItem(KEY) ?? '' });
 export const streamUrl = (token: string): string =>
   `/api/stream?${TOKEN_PARAMETER}=${encodeURIComponent(token)}`;
 
-/** Returns an explanation if the id has no row. */
 export async function fetchJob(jobId: string): Promise<JobDetail | string> {
   const reply = await fetch(`/api/jobs/${encodeURIComponent(jobId)}`, { headers: headers() });
   return reply.ok ? ((await reply.json()) as JobDetail) : ((await reply.json()) as ActionReply).message;
@@ -72,7 +71,6 @@ export const postWorkerAction = (pid: number, action: WorkerAction): Promise<Act
 
 export const postKillCell = (pid: number): Promise<ActionReply> => post(`/api/cells/${pid}/kill`);
 
-/** Reads these jobs' rows, which costs about a read unit each. */
 export const postRows = (jobIds: readonly string[]): Promise<ActionReply> => post('/api/rows', { jobIds });
 
 export const postAll = ({ status, search, type, error, since }: JobFilter, action: JobAction) =>
@@ -80,7 +78,6 @@ export const postAll = ({ status, search, type, error, since }: JobFilter, actio
 
 export const postStopAll = (): Promise<ActionReply> => post('/api/all/stop');
 
-/** Undefined if the console does not answer. */
 export async function fetchTrend(span: TrendSpan): Promise<Trend | undefined> {
   const reply = await fetch(`/api/trend/${span}`, { headers: headers() }).catch(() => undefined);
   return reply?.ok ? ((await reply.json()) as Trend) : undefined;

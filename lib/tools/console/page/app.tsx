@@ -22,7 +22,6 @@ type View = (typeof views)[number];
 export function App({ hasToken }: { readonly hasToken: boolean }) {
   useTopic('connection');
   const place = usePlace();
-  // Narrow pages show one part at a time.
   const aside = place.view === 'list' ? place.aside : undefined;
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);

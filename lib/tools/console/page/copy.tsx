@@ -14,7 +14,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
     } catch {
       toast({
         ok: false,
-        message: `The browser does not allow to copy; select ${what} and copy it yourself`,
+        message: `The browser does not allow copying; select ${what} and copy it yourself`,
       });
     }
   };

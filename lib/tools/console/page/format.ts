@@ -6,7 +6,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** One unit: `now`, `12 s`, `4 min`. */
 export function age(at: number, now: number): string {
   const ms = now - at;
   if (ms < -SECOND) return `in ${formatDuration(ms)}`;
@@ -25,13 +24,17 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 const full = new Intl.DateTimeFormat(undefined, {
-  ...{ year: 'numeric', month: 'short', day: 'numeric' },
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
 });
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
-/** 24-hour times in every language. */
 export const timeOfMinute = (at: number): string => minute.format(at);
 export const timeOfDay = (at: number): string => clock.format(at);
 export const dateAndTime = (at: number): string => full.format(at);

@@ -43,7 +43,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }) {
         class="icon-button"
         disabled={!isPaused && connection !== 'live'}
         onClick={togglePause}
-        title={isPaused ? 'Go on (p)' : 'Stand still, and read nothing meanwhile (p)'}
+        title={isPaused ? 'Resume live updates (p)' : 'Pause live updates (p)'}
       >
         {isPaused ? <PlayIcon /> : <PauseIcon />}
         <span class="visually-hidden">{isPaused ? 'Resume live updates' : 'Pause live updates'}</span>
@@ -62,7 +62,6 @@ const placeOf = ({ mode, where }: Hello): string =>
     ? 'on this machine'
     : [where?.account ?? 'AWS account', where?.region].filter((each) => each !== undefined).join(' · ');
 
-/** Warns that the page shows old data. */
 export function Banner() {
   useTopic('connection');
   useTopic('figures');

@@ -14,7 +14,6 @@ export const state = {
   workers: [] as readonly WorkerSummary[],
   /** Server time minus browser time. */
   clockOffset: 0,
-  /** All clocks on the page stop at the time of its data. */
   stoppedAt: undefined as number | undefined,
   toasts: [] as readonly { readonly key: number; readonly reply: ActionReply }[],
 };
@@ -39,13 +38,11 @@ export function listen(topic: Topic, listener: (jobIds: ReadonlySet<string>) => 
   return () => listeners[topic].delete(listener);
 }
 
-/** Redraws the component when the topic changes. */
 export function useTopic(topic: Topic): void {
   const [, redraw] = useState(0);
   useEffect(() => listen(topic, () => redraw((count) => count + 1)), [topic]);
 }
 
-/** Whether the data is stale without the reader having paused it. */
 export const isCutOff = (): boolean =>
   state.connection === 'lost' || state.connection === 'refused' || state.figures?.problem !== undefined;
 
@@ -67,14 +64,12 @@ export const isOwnerGone = (leaseOwner: string | undefined): boolean =>
 
 export const serverNow = (): number => state.stoppedAt ?? Date.now() + state.clockOffset;
 
-/** Does not update while the page is hidden. */
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
     const timer = setInterval(() => {
       if (!document.hidden) setNow(serverNow());
     }, everyMs);
-    // Stops at once with the clocks.
     const unlisten = listen('connection', () => setNow(serverNow()));
     return () => {
       clearInterval(timer);

@@ -77,7 +77,6 @@ export function openStream(given: string): void {
   }, LOOK_EVERY_MS);
 }
 
-/** Pausing also stops the server's reads for this page. */
 export function togglePause(): void {
   if (state.connection === 'paused') {
     state.connection = 'connecting';

@@ -28,10 +28,10 @@ export function ThemeButton() {
     setTheme(next);
   };
   return (
-    <button type="button" class="icon-button" onClick={change} title={`Colours: ${theme}. Change to ${next}`}>
+    <button type="button" class="icon-button" onClick={change} title={`Colors: ${theme}. Change to ${next}`}>
       <Icon />
       <span class="visually-hidden">
-        Colours: {theme}. Change to {next}
+        Colors: {theme}. Change to {next}
       </span>
     </button>
   );

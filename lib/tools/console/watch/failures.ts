@@ -58,7 +58,6 @@ export class Failures {
     return Object.fromEntries(this.#byType);
   }
 
-  /** Returns the ids whose rows must be read. */
   async look(): Promise<string[]> {
     const { clock, failuresEveryMs } = this.#options;
     const unclear: string[] = [];
@@ -107,7 +106,10 @@ export class Failures {
     const place = walk.rest.shift();
     if (place === undefined) return [];
     const { rows, cursor } = await this.#options.table.query({
-      ...{ partition: place.partition, cursor: place.cursor, limit: WALK_PAGE, newestFirst: true },
+      partition: place.partition,
+      cursor: place.cursor,
+      limit: WALK_PAGE,
+      newestFirst: true,
     });
     const failures = rows.map(failureEntry);
     for (const { jobId } of failures) walk.seen.add(jobId);
@@ -130,7 +132,6 @@ export class Failures {
       }
   }
 
-  /** Returns true if the row must be read. */
   #take(failure: FailureEntry): boolean {
     const isUnclear = this.#options.jobs.takeFailure(failure);
     if (!isUnclear) this.#note(failure.jobId, failure.type);

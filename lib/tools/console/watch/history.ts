@@ -5,7 +5,6 @@ const JOBS = 2_000;
 
 export type History = ReturnType<typeof createHistory>;
 
-/** Keeps the last moments of the most recently active jobs. */
 export function createHistory() {
   const byJob = new Map<string, Moment[]>();
   return {

@@ -4,33 +4,28 @@ import type { Count } from '../../inspect/health.ts';
 import type { KnownJobs } from './known-jobs.ts';
 import { readShard, type Stretch } from './read-shard.ts';
 
-/** Entries per shard and look. */
 export interface IndexReads {
   readonly running: number;
-  /** Of the pending ones: from the start, plus this many of the rest of so many shards. */
+  /** Of the pending ones: from the start, plus this many of the rest of `stretches` shards. */
   readonly head: number;
   readonly stretch: number;
   readonly stretches: number;
 }
 
-/** What a look leaves to be read from rows. */
 interface Looked {
   readonly unclear: readonly string[];
   /** Left the index: their claims have ended. */
   readonly missing: readonly string[];
 }
 
-/** Reads all running entries, the head of the pending ones and a stretch of the rest. */
 export class IndexReader {
   readonly #table: Table;
   readonly #jobs: KnownJobs;
   readonly #reads: IndexReads;
-  /** Where the next look at a long pending shard continues. */
   readonly #walks = new Map<string, NonNullable<Stretch['rest']>>();
   /** Shards read to their end once; walks find later changes. */
   readonly #walked = new Set<string>();
   readonly #running = new Map<string, Count>();
-  /** The earliest lease end of each shard. */
   readonly #soonest = new Map<string, number>();
   readonly #unreadPending = new Set<string>();
   #turn = 0;

@@ -10,11 +10,9 @@ export interface ObserverParts {
   readonly trend: TrendMemory;
 }
 
-/** Records what happened to a job between two looks. */
 export class JobObserver {
   readonly #parts: ObserverParts;
   readonly #checkpoints = new Map<string, number>();
-  /** The last attempt of each job whose end was counted. */
   readonly #counted = new Map<string, number>();
 
   constructor(parts: ObserverParts) {

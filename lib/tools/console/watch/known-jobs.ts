@@ -8,7 +8,6 @@ import { ShardMembers } from './shard-members.ts';
 
 export type JobChange = JobSummary | { readonly gone: string };
 
-/** Beyond this, the jobs that finished first are forgotten. */
 const MAX_JOBS = 20_000;
 const FORGET_AT_ONCE = 1_000;
 /** Beyond the first number, a type lists only as many old failures as the second. */
@@ -19,7 +18,6 @@ const WAITS_KEPT = 2_000;
 /** With few running jobs, each heartbeat triggers a read of the row for progress and checkpoints. */
 const ROWS_FOLLOWED = 16;
 
-/** The jobs as last seen. */
 export class KnownJobs {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #trend: ObserverParts['trend'];
@@ -55,7 +53,6 @@ export class KnownJobs {
     return this.#counts;
   }
 
-  /** How long the job's message waited in the queue. */
   noteWait(jobId: string, waitedMs: number): void {
     if (this.#waits.has(jobId)) return;
     this.#waits.set(jobId, waitedMs);
@@ -73,7 +70,6 @@ export class KnownJobs {
     this.#put(summaryOfJob(job, this.#clock.now(), before), isFinished(job) ? undefined : job.leaseShard);
   }
 
-  /** Returns true if the row must be read to know what happened. */
   takeEntry(entry: LeaseEntry): boolean {
     const before = this.#summaries.get(entry.jobId);
     const sameClaim = before?.status === entry.status && before.attempt === entry.attempt;
@@ -89,13 +85,11 @@ export class KnownJobs {
     return sameClaim && before.leaseUntil !== entry.leaseUntil && this.#isFollowed();
   }
 
-  /** Whether a failure in the index has not been read yet. */
   isNewFailure({ jobId, attempt }: { readonly jobId: string; readonly attempt: number }): boolean {
     const known = this.#summaries.get(jobId);
     return known === undefined || known.attempt < attempt || known.isErrorUnread === true;
   }
 
-  /** Returns true if the row must be read to know what happened. */
   takeFailure(failure: FailureEntry): boolean {
     const known = this.#summaries.get(failure.jobId);
     if (known === undefined) {
@@ -132,7 +126,6 @@ export class KnownJobs {
     });
   }
 
-  /** Returns a function that stops listening. */
   listen(listener: (change: JobChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

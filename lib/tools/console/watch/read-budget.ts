@@ -25,7 +25,6 @@ export class ReadBudget {
     this.#at = clock.monotonic();
   }
 
-  /** Read units since the start, as estimated from the replies. */
   get spent(): number {
     return this.#spent;
   }

@@ -2,14 +2,12 @@ import type { LeaseEntry } from '../../../protocol/job.ts';
 import type { Cursor, Table } from '../../../protocol/ports.ts';
 import { readLeases } from '../../../protocol/store/lease-index.ts';
 
-/** Part of a lease index shard, read without gaps. */
 export interface Stretch {
   readonly shard: string;
   readonly entries: readonly LeaseEntry[];
   /** All lease ends in between were read, so a job expected here but absent has moved. */
   readonly from: number;
   readonly to: number;
-  /** Where to continue; absent at the shard's end. */
   readonly rest?: ShardPlace;
 }
 

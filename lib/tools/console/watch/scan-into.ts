@@ -5,7 +5,7 @@ import type { WatcherOptions } from './watcher.ts';
 
 const PAGE = 500;
 
-/** Reads the whole table; returns undefined if it was stopped, else how many jobs finished in each way. */
+/** Undefined if it was stopped. */
 export async function scanInto(
   jobs: KnownJobs,
   scan: NonNullable<WatcherOptions['scan']>,

@@ -1,9 +1,7 @@
-/** Unfinished jobs by shard: the only ones that a look at the index can miss. */
 export class ShardMembers {
   readonly #jobs = new Map<string, Set<string>>();
   readonly #shardOf = new Map<string, string>();
 
-  /** Undefined if the job is in no shard. */
   place(jobId: string, shard: string | undefined): void {
     const before = this.#shardOf.get(jobId);
     if (before === shard) return;

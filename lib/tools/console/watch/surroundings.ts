@@ -14,7 +14,6 @@ type Options = Pick<WatcherOptions, 'clock' | 'queueDepth' | 'queueAge' | 'queue
   readonly onProblem: (error: unknown) => void;
 };
 
-/** Watches the queues, the reaper's row and the operators' controls. */
 export class Surroundings {
   readonly #options: Options;
   #queue: QueueDepth | undefined;
@@ -34,7 +33,6 @@ export class Surroundings {
     return this.#queue;
   }
 
-  /** After an operator's act. */
   lookSoon(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }

@@ -13,7 +13,6 @@ type Bucket = Partial<Record<Event | Reading, number>> & { isLookedAt?: boolean 
 
 export type TrendMemory = ReturnType<typeof createTrend>;
 
-/** What this console saw in the last day, by time. */
 export function createTrend() {
   const buckets = new Map<number, Bucket>();
   let firstLook: number | undefined;
@@ -62,8 +61,13 @@ export function createTrend() {
       const sum = (event: Event) => line((step) => summed(step, event));
       const most = (reading: Reading) => line((step) => mostOf(step, reading));
       const lines: Partial<Record<TrendLine, (number | null)[]>> = {
-        ...{ done: sum('done'), failed: sum('failed'), crashed: sum('crashed'), reclaimed: sum('reclaimed') },
-        ...{ running: most('running'), waiting: most('waiting'), waitMs: most('waitMs') },
+        done: sum('done'),
+        failed: sum('failed'),
+        crashed: sum('crashed'),
+        reclaimed: sum('reclaimed'),
+        running: most('running'),
+        waiting: most('waiting'),
+        waitMs: most('waitMs'),
       };
       return { from: to - ms, stepMs, source: 'memory', since: firstLook, lines };
     },
@@ -72,14 +76,16 @@ export function createTrend() {
       const hour = within(now - HOUR_MS, now + BUCKET_MS);
       const sum = (event: Event) => summed(hour, event) ?? 0;
       return {
-        ...{ done: sum('done'), failed: sum('failed'), crashed: sum('crashed'), reclaimed: sum('reclaimed') },
+        done: sum('done'),
+        failed: sum('failed'),
+        crashed: sum('crashed'),
+        reclaimed: sum('reclaimed'),
         reclaimDelayMs: mostOf(hour, 'delayMs') ?? undefined,
       };
     },
   };
 }
 
-/** Null if nothing was looked at and nothing is known to have happened. */
 function summed(step: readonly Bucket[], event: Event): number | null {
   const sum = step.reduce((total, bucket) => total + (bucket[event] ?? 0), 0);
   return sum === 0 && !step.some(({ isLookedAt }) => isLookedAt) ? null : sum;

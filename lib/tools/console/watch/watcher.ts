@@ -21,27 +21,21 @@ export interface WatcherOptions {
   readonly store: Pick<JobStore, 'read'>;
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Applies while a page is open or a job runs. */
   readonly pollMs: number;
   /** Applies otherwise; 0 means never. */
   readonly idlePollMs: number;
   readonly failuresEveryMs: number;
-  /** For the queue and the reaper's row. */
   readonly queueEveryMs: number;
   /** @default - as many as a local table can bear */
   readonly reads?: IndexReads & { readonly rows: number };
   /** Read units a second of all that is read in the background. @default - unlimited */
   readonly readUnits?: number;
-  /** Absent without a known queue. */
   readonly queueDepth?: () => Promise<QueueDepth>;
-  /** The queue of each pool; absent where there is only one. */
   readonly poolsOf?: (running: {
     readonly types: readonly string[];
     readonly complete: boolean;
   }) => Promise<HealthSigns['pools']>;
-  /** Undefined where it cannot be known. */
   readonly queueAge?: () => Promise<number | undefined>;
-  /** Reads the whole table; set only where that is free or was requested. */
   readonly scan?: (request: {
     readonly cursor?: Cursor;
     readonly limit?: number;
@@ -54,7 +48,6 @@ export interface WatcherOptions {
 const LOCAL_READS = { running: 2_000, head: 200, stretch: 1_000, stretches: 256, rows: 100 };
 const ROWS_AT_ONCE = 8;
 const NOTE_DELAY_MS = 15;
-/** Scanning takes at most this share of the time. */
 const SCAN_SHARE = 1 / 20;
 const SCAN_EVERY_MS = 2_000;
 
@@ -78,7 +71,6 @@ export class Watcher {
   #problem: string | undefined;
   #watchers = 0;
   #noteTimer: NodeJS.Timeout | undefined;
-  /** Ends the current pause, or measures it anew. */
   #wake: (to: 'look' | 'wait') => void = () => {};
 
   constructor(options: WatcherOptions) {
@@ -91,13 +83,14 @@ export class Watcher {
     this.#index = new IndexReader(table, this.jobs, this.#reads);
     this.#failures = new Failures({ ...options, table, jobs: this.jobs });
     this.#surroundings = new Surroundings({
-      ...{ ...options, table, onProblem: this.#tell },
+      ...options,
+      table,
+      onProblem: this.#tell,
       running: () => ({ types: this.#typesOf('running'), complete: this.#index.running.complete }),
     });
     this.#looping = this.#loop();
   }
 
-  /** Reads this job's row soon, whatever the polling interval. */
   note(jobId: string): void {
     this.#toRead.add(jobId);
     this.#noteTimer ??= setTimeout(() => {
@@ -106,7 +99,6 @@ export class Watcher {
     }, NOTE_DELAY_MS);
   }
 
-  /** Open pages set the polling interval. */
   watched(by: 1 | -1): void {
     this.#watchers += by;
     this.#wake(by === 1 ? 'look' : 'wait');
@@ -138,7 +130,6 @@ export class Watcher {
     this.#problem = undefined;
   }
 
-  /** Reads the rows of these jobs, for what the index does not tell. */
   async readRows(jobIds: readonly string[]): Promise<void> {
     await inParallel(jobIds, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
   }
@@ -170,7 +161,6 @@ export class Watcher {
     return [...this.jobs.all()].flatMap((job) => (job.status === status ? [job.type] : []));
   }
 
-  /** What waits for limits and paused types, as far as the pending jobs are read. */
   #parked() {
     const waits = [...this.jobs.all()].flatMap(({ status, waitsFor }) =>
       status === 'pending' && waitsFor !== undefined ? [waitsFor] : [],
@@ -238,7 +228,6 @@ export class Watcher {
     }
   }
 
-  /** Messages in the queue, or pending rows if the queue is unknown. */
   #waiting(): number {
     const { queue } = this.#surroundings;
     return queue === undefined ? this.jobs.counts.pending : queue.visible + queue.delayed;

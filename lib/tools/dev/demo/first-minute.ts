@@ -38,7 +38,6 @@ export interface FirstMinuteOptions {
 
 const STEPS = 12;
 const STEP_MS = 450;
-/** Checkpoints stored before the kill. */
 const KILLED_AFTER = 4;
 const LOOK_EVERY_MS = 150;
 const GIVE_UP_MS = 120_000;
@@ -99,7 +98,6 @@ const isEnded = (job: Job | undefined): boolean => job !== undefined && isFinish
 
 const stepsOf = (job: Job): number => (job.checkpoint as { readonly step?: number } | undefined)?.step ?? 0;
 
-/** Kills the long job's worker once it has checkpoints to lose; undefined until then. */
 function killWorkerOf(stack: LocalStack, job: Job | undefined) {
   if (job?.status !== 'running' || stepsOf(job) < KILLED_AFTER) return undefined;
   const worker = stack.workers().find(({ event }) => jobIdsOf(event).includes(job.jobId));
@@ -107,7 +105,6 @@ function killWorkerOf(stack: LocalStack, job: Job | undefined) {
   return { pid: worker.pid, at: Date.now() };
 }
 
-/** Tells each part of the story once. */
 function createNarrator(print: (line: string) => void, long: string, poison: string) {
   const printed = new Set<string>();
   const once = (key: string, isSo: boolean, line: string) => {
@@ -130,12 +127,12 @@ function createNarrator(print: (line: string) => void, long: string, poison: str
     once(
       'resume',
       job?.status === 'done' && lapseOf(job) !== undefined,
-      `${long} went on from its checkpoint and is done`,
+      `${long} resumed from its checkpoint and is done`,
     );
     const bad = rows.get(poison);
     for (let n = 1; n <= (bad?.crashes ?? 0); n++)
       once(`poison${n}`, true, `${poison} has killed ${n === 1 ? 'its cell' : `${n} cells`}`);
-    once('quarantine', bad?.status === 'failed', `${poison} is quarantined: no other worker will die of it`);
+    once('quarantine', bad?.status === 'failed', `${poison} is quarantined: it will kill no more workers`);
   };
 }
 

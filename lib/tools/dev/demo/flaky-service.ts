@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../engines/listen.ts';
 
-/** Rejects each request of `call-service` the first time. */
-export async function startFlakyService(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+export function startFlakyService() {
   const known = new Set<string>();
   const server = createServer((request, response) => {
     const key = String(request.headers['idempotency-key']);
@@ -13,13 +12,5 @@ export async function startFlakyService(): Promise<{ readonly url: string; stop(
       response.end(JSON.stringify({ accepted: !isNew }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server);
 }

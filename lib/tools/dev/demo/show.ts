@@ -10,7 +10,6 @@ import type { Report } from './first-minute.ts';
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const MARK = '·';
 
-/** Prints lines with the time since the start. */
 export function createPrinter(output: NodeJS.WriteStream): (line: string) => void {
   const started = performance.now();
   return (line) => {
@@ -52,7 +51,7 @@ export function introduction(
       ? []
       : [
           pc.yellow(
-            '            DynamoDB Local cannot be bound to loopback: others in your network can reach it.',
+            '            DynamoDB Local cannot be bound to loopback: other machines on your network can reach it.',
           ),
         ]),
     ...(jobs === undefined || workers === 0

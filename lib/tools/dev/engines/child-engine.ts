@@ -14,7 +14,6 @@ export type ChildEngineOptions = {
   readonly isReady: () => Promise<boolean>;
 };
 
-/** `stop` resolves once the process is gone. */
 export type ChildEngine = {
   readonly pid: number;
   stop(): Promise<void>;
@@ -38,7 +37,6 @@ async function stop(child: ChildProcess): Promise<void> {
 /** Ends the engines even if this process is killed. */
 let guard: Guard | undefined;
 
-/** Resolves once the engine serves; it never outlives this process. */
 export async function startChildEngine(options: ChildEngineOptions): Promise<ChildEngine> {
   const child = spawn(options.command, [...options.args], {
     stdio: ['ignore', 'pipe', 'pipe'],

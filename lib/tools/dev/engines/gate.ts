@@ -1,6 +1,6 @@
 import { Agent, createServer, type IncomingHttpHeaders, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
+import { listen } from './listen.ts';
 
 /** Only clients that sign with this access key may use the engine, and no web page. */
 export interface Gate {
@@ -18,26 +18,19 @@ export function refusal(headers: IncomingHttpHeaders, port: number, gate?: Gate)
   return undefined;
 }
 
-/** AWS's answer to an unknown key. */
 export const refusalReply = (message: string) => ({
   status: 403,
   body: { __type: 'com.amazonaws#UnrecognizedClientException', message },
 });
 
-export interface GateServer {
-  readonly endpoint: string;
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
 export async function openGate(
   gate: Gate,
   engine: { readonly host: string; readonly port: number },
   port = 0,
-): Promise<GateServer> {
+) {
   const agent = new Agent({ keepAlive: true });
   const server = createServer((request, response) => {
-    const refused = refusal(request.headers, bound, gate);
+    const refused = refusal(request.headers, request.socket.localPort ?? 0, gate);
     if (refused !== undefined) {
       const { status, body } = refusalReply(refused);
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' });
@@ -53,19 +46,12 @@ export async function openGate(
     forwarded.on('error', () => response.destroy());
     pipeline(request, forwarded, () => {});
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  const { port: bound } = server.address() as AddressInfo;
+  const listening = await listen(server, port);
   return {
-    endpoint: `http://127.0.0.1:${bound}`,
-    port: bound,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-        agent.destroy();
-      }),
+    ...listening,
+    async stop() {
+      await listening.stop();
+      agent.destroy();
+    },
   };
 }

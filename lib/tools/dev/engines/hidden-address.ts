@@ -3,9 +3,7 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 export interface LoopbackAddress {
-  /** For clients. */
   readonly host: string;
-  /** As dynoxide reads it. */
   readonly bindTo: string;
 }
 

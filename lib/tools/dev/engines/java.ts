@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The minimum for DynamoDB Local. */
 const OLDEST_JAVA = 17;
 
 export type JavaSearch =
@@ -17,7 +16,6 @@ export function majorVersion(printed: string): number | undefined {
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** Prefers JAVA_HOME over the PATH. */
 export async function findJava(env: NodeJS.ProcessEnv = process.env): Promise<JavaSearch> {
   const candidates = [...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin', 'java')] : []), 'java'];
   const tooOld: string[] = [];

@@ -5,14 +5,12 @@ import { thisFile } from '../../../this-package.ts';
 import { EngineError } from './engine-error.ts';
 import { type Gate, refusal, refusalReply } from './gate.ts';
 
-/** A running local SQS, bound to loopback; `stop` resolves once its port is free. */
 export type SqsEngine = {
   readonly endpoint: string;
   readonly port: number;
   stop(): Promise<void>;
 };
 
-/** Without `dataDir` everything stays in memory. */
 export type SqsEngineOptions = {
   readonly port?: number;
   readonly dataDir?: string;

@@ -17,11 +17,9 @@ export interface EventSourceMappingOptions {
   readonly batchSize: number;
   /** 0 passes on the messages of one poll. */
   readonly batchWindowMs: number;
-  /** A failed poll or delete does not stop the mapping. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Maximums of SQS. */
 const MAX_MESSAGES = 10;
 const LONG_POLL_SECONDS = 20;
 const PAUSE_AFTER_ERROR_MS = 500;
@@ -58,7 +56,6 @@ export function startEventSourceMapping(options: EventSourceMappingOptions) {
   const polling = poll();
 
   return {
-    /** Resolves when every running batch has ended. */
     async stop(): Promise<void> {
       stopping.abort();
       await polling;

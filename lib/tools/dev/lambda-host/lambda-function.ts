@@ -3,7 +3,6 @@ import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import type { InvocationOutcome, SandboxState } from './sandbox-life.ts';
 
 export interface LambdaFunctionOptions extends Omit<SandboxOptions, 'onOutput' | 'onChange'> {
-  /** Further invocations are throttled. */
   readonly concurrency: number;
   /** @default - the default one */
   readonly pool?: string;
@@ -52,7 +51,6 @@ interface SandboxSlot {
   idleSince?: number;
 }
 
-/** Reuses warm sandboxes like Lambda, and starts one if none is free. */
 export class LambdaFunction {
   readonly name: string;
   readonly #options: LambdaFunctionOptions;
@@ -83,7 +81,6 @@ export class LambdaFunction {
     return outcome;
   }
 
-  /** Invocations that could start now. */
   free(): number {
     if (this.#stopped) return 0;
     const available = [...this.#slots].filter(isAvailable).length;
@@ -111,7 +108,6 @@ export class LambdaFunction {
     return [...this.#slots].find((slot) => slot.sandbox?.pid === pid)?.sandbox;
   }
 
-  /** Avoids a cold start for the first events. */
   async warm(count: number): Promise<void> {
     const missing = Math.min(count, this.#options.concurrency) - this.#slots.size;
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start({})));

@@ -1,4 +1,3 @@
-/** A line of output, classified as CloudWatch would. */
 export type OutputLine =
   | {
       readonly kind: 'metrics';

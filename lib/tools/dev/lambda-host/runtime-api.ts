@@ -1,16 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { refusal } from '../engines/gate.ts';
+import { listen } from '../engines/listen.ts';
 
 interface Invocation {
   readonly requestId: string;
-  /** JSON text. */
   readonly event: string;
   readonly deadlineAt: number;
   readonly functionArn: string;
 }
 
-/** An error as a runtime reports it. */
 export interface RuntimeFailure {
   readonly errorType: string;
   readonly errorMessage: string;
@@ -23,7 +21,6 @@ export type RuntimeReply =
 
 /** Each is called at most once per request. */
 export interface RuntimeListener {
-  /** The runtime has asked for its first event. */
   ready(): void;
   initFailed(failure: RuntimeFailure): void;
   replied(requestId: string, reply: RuntimeReply): void;
@@ -33,24 +30,14 @@ const VERSION = '/2018-06-01/runtime';
 /** Lambda's limit for events and responses. */
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-/** Serves Lambda's Runtime API to our runtime or to AWS's own client. */
 export async function startRuntimeApi(listener: RuntimeListener) {
   const exchange = new Exchange(listener);
   const server = createServer((request, response) => route(exchange, listener, request, response));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port, stop } = await listen(server);
   return {
-    /** Goes into `AWS_LAMBDA_RUNTIME_API`. */
     address: `127.0.0.1:${port}`,
     offer: (invocation: Invocation): void => exchange.offer(invocation),
-    close: (): Promise<void> =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: stop,
   };
 }
 
@@ -75,7 +62,6 @@ function route(
   answer(response, 404, 'NotFound', `${request.method} ${request.url} is not part of the Runtime API`);
 }
 
-/** Matches the host's event with the runtime's request, and takes the reply. */
 class Exchange {
   readonly #listener: RuntimeListener;
   #waiting: ServerResponse | undefined;
@@ -147,7 +133,6 @@ const pathOf = (request: IncomingMessage): string => {
   return path.startsWith(`${VERSION}/`) ? path.slice(VERSION.length) : '';
 };
 
-/** Undefined beyond Lambda's limit. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -2,7 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The process inside a sandbox, in place of AWS's runtime interface client: it knows its host only by the Runtime API. */
+/** Runs inside a sandbox, in place of AWS's runtime interface client. */
 
 type Handler = (event: unknown, context: object) => unknown;
 

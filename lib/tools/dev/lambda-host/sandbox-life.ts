@@ -12,15 +12,13 @@ interface Limits {
   readonly timeoutMs: number;
 }
 
-/** The states of a sandbox and of its current invocation. */
 export class SandboxLife implements RuntimeListener {
   state: SandboxState = 'starting';
   isPaused = false;
   invocations = 0;
-  /** How the process ended. */
   ending: string | undefined;
   timedOut = false;
-  readonly #initialised = Promise.withResolvers<void>();
+  readonly #initialized = Promise.withResolvers<void>();
   readonly #limits: Limits;
   readonly #onChange: () => void;
   #initFailure: RuntimeFailure | undefined;
@@ -31,9 +29,8 @@ export class SandboxLife implements RuntimeListener {
     this.#onChange = onChange;
   }
 
-  /** Also resolves if the runtime never gets there. */
-  get initialised(): Promise<void> {
-    return this.#initialised.promise;
+  get initialized(): Promise<void> {
+    return this.#initialized.promise;
   }
 
   get isInvoked(): boolean {
@@ -42,7 +39,7 @@ export class SandboxLife implements RuntimeListener {
 
   ready(): void {
     this.#move('idle');
-    this.#initialised.resolve();
+    this.#initialized.resolve();
   }
 
   initFailed(failure: RuntimeFailure): void {
@@ -55,7 +52,6 @@ export class SandboxLife implements RuntimeListener {
     this.#settle(outcomeOf(reply));
   }
 
-  /** The runtime's reply or the process's end settles the outcome. */
   take(): { readonly requestId: string; readonly outcome: Promise<InvocationOutcome> } {
     const requestId = randomUUID();
     const { promise, resolve } = Promise.withResolvers<InvocationOutcome>();
@@ -85,7 +81,7 @@ export class SandboxLife implements RuntimeListener {
     this.#move('gone');
     const limitMs = this.invocations === 0 ? this.#limits.initTimeoutMs : this.#limits.timeoutMs;
     this.#settleAsGone(this.ending, this.timedOut ? limitMs : undefined);
-    this.#initialised.resolve();
+    this.#initialized.resolve();
   }
 
   #move(to: SandboxState): void {
@@ -117,7 +113,6 @@ function outcomeOf(reply: RuntimeReply): InvocationOutcome {
   }
 }
 
-/** The message that Lambda reports for a dead process. */
 function deathOf(requestId: string, ending: string, limitMs: number | undefined): RuntimeFailure {
   return limitMs === undefined
     ? {

@@ -6,7 +6,6 @@ import { spawnRuntime } from './spawn-runtime.ts';
 
 export interface SandboxOptions {
   readonly functionName: string;
-  /** The bundle's folder. */
   readonly codeDir: string;
   /** `<file>.<export>`; the file ends in `.mjs`. */
   readonly handler: string;
@@ -42,14 +41,13 @@ export async function startSandbox(options: SandboxOptions) {
       child.kill('SIGKILL');
     }, ms);
   const initTimer = killAfter(initTimeoutMs);
-  void life.initialised.then(() => clearTimeout(initTimer));
+  void life.initialized.then(() => clearTimeout(initTimer));
   const gone = untilGone(child, options, life).then(() => api.close());
 
   return {
     pid,
     startedAt,
     state: (): SandboxState => life.state,
-    /** By SIGSTOP. */
     isPaused: (): boolean => life.isPaused,
     invocations: (): number => life.invocations,
     ending: (): string | undefined => life.ending,
@@ -57,7 +55,7 @@ export async function startSandbox(options: SandboxOptions) {
     async invoke(event: unknown): Promise<InvocationOutcome> {
       if (life.isInvoked) throw new Error(`sandbox ${pid} runs an invocation already; ask another one`);
       const { requestId, outcome } = life.take();
-      await life.initialised;
+      await life.initialized;
       if (!life.begin()) return outcome;
       const timer = killAfter(timeoutMs);
       const deadlineAt = Date.now() + timeoutMs;
@@ -74,7 +72,6 @@ export async function startSandbox(options: SandboxOptions) {
       child.kill('SIGCONT');
       life.setPaused(false);
     },
-    /** Resolves once the process is gone. */
     async stop(): Promise<void> {
       child.kill('SIGKILL');
       await gone;

@@ -8,7 +8,6 @@ import type { SandboxOptions } from './sandbox.ts';
 const MEMORY_MB = 256;
 const RUNTIME = join(libFolder, 'tools', 'dev', 'lambda-host', `runtime${moduleExtension}`);
 
-/** Functions inherit only what a process needs to run at all. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'LD_LIBRARY_PATH'];
 
 export function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess {

@@ -17,10 +17,8 @@ interface AttemptLane {
   readonly owner: string;
   readonly from: number;
   readonly aliveUntil: number;
-  /** For a lapsed claim, when the reaper reclaimed the job. */
   readonly to: number;
   readonly outcome: Outcome;
-  /** Its error, or why its process died. */
   readonly cause?: string;
   readonly beats: readonly number[];
   readonly isUncharged?: boolean;

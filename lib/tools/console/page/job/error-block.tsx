@@ -20,7 +20,6 @@ function partsOf(text: string): ErrorPart[] {
   return parts.map(({ headline, frames }) => ({ headline: headline.join('\n'), frames }));
 }
 
-/** Library and Node frames are rarely where to look first. */
 const isForeign = (frame: string): boolean => /node_modules|node:internal|\(node:/.test(frame);
 
 export function ErrorBlock(props: {

@@ -19,13 +19,11 @@ import { LeaseBar } from './lease-bar.tsx';
 import { failureWords, lossOf, recoveryOf } from './situation.ts';
 import { Timeline } from './timeline.tsx';
 
-/** Limits refetching of a job that changes many times a second. */
 const REFETCH_MS = 250;
 /** Allows for the error of the server clock estimate. */
 const AFTER_MOMENT_MS = 50;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Refetched when the stream reports a change or the next step is due. */
 function useJob(jobId: string) {
   const [detail, setDetail] = useState<JobDetail | string>();
   const [asked, setAsked] = useState(0);
@@ -216,8 +214,8 @@ const labels: Readonly<Record<JobAction, string>> = {
   revive: 'revive',
 };
 const titles: Readonly<Record<JobAction, string>> = {
-  cancel: 'End it; the worker of a running job is told with the reply to its next heartbeat',
-  takeBack: 'Take it back from its worker and give it to the next',
+  cancel: 'End it; the worker of a running job is asked to stop at its next heartbeat',
+  takeBack: 'Take it back from its worker and give it to another',
   revive: 'Run it again, with new budgets',
 };
 

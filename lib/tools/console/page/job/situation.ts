@@ -17,7 +17,6 @@ export const failureWords: Readonly<Record<FailureKind, string>> = {
 type Margins = Pick<Hello, 'skewMs' | 'graceMs'>;
 const NO_MARGINS: Margins = { skewMs: 0, graceMs: 0 };
 
-/** When the reaper hands over a job whose worker is dead or silent; undefined while the worker is well. */
 export function lossOf(
   job: JobSummary,
   now: number,
@@ -31,7 +30,6 @@ export function lossOf(
   return leftMs > 0 ? `worker lost · reclaim in ${Math.ceil(leftMs / 1000)} s` : 'worker lost · reclaim due';
 }
 
-/** How the previous attempt of a rerunning job ended. */
 export const recoveryOf = (job: JobSummary): string | undefined =>
   job.status === 'running' && job.attempt > 1 && job.lastError !== undefined
     ? `${job.lastError} · running again`

@@ -5,7 +5,6 @@ import { timeOfDay } from '../format.ts';
 
 interface TimelineEntry {
   readonly event: TimelineEvent;
-  /** For a run of quiet events: the number of each kind, and the time of the last. */
   readonly counts: { readonly heartbeat: number; readonly checkpoint: number };
   readonly lastAt: number;
 }
@@ -15,7 +14,6 @@ const isQuiet = (
 ): event is TimelineEvent & { readonly kind: 'heartbeat' | 'checkpoint' } =>
   event.kind === 'heartbeat' || event.kind === 'checkpoint';
 
-/** Merges runs of heartbeats and checkpoints into one entry. */
 function gather(events: readonly TimelineEvent[]): TimelineEntry[] {
   const entries: TimelineEntry[] = [];
   for (const event of events) {

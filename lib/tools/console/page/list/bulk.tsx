@@ -16,16 +16,14 @@ const canHave: Readonly<Record<BulkAction, (job: JobSummary) => boolean>> = {
     (status === 'pending' || status === 'running') && cancelRequested !== true,
 };
 const explains: Readonly<Record<BulkAction, string>> = {
-  revive: 'They run again, with new budgets. What made them fail may make them fail again.',
-  cancel: 'Pending ones end at once; the workers of running ones are told with their next heartbeat.',
+  revive: 'They run again, with new budgets, and may fail again for the same reason.',
+  cancel: 'Pending jobs end at once. Workers of running jobs are asked to stop at their next heartbeat.',
 };
-/** Jobs listed in the confirmation. */
 const NAMED = 6;
 
 export function BulkBar(props: {
   readonly selected: readonly JobSummary[];
   readonly filter: Filter;
-  /** Everything that is listed is selected. */
   readonly isAll: boolean;
   readonly onDone: () => void;
 }) {
@@ -33,7 +31,7 @@ export function BulkBar(props: {
   const dialog = useRef<HTMLDialogElement>(null);
   const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly jobs: readonly JobSummary[] }>();
   const ask = (action: BulkAction) => {
-    // Fixes the confirmed jobs, whatever changes in the list meanwhile.
+    // Fixes the confirmed jobs, however the list changes.
     setAsked({ action, jobs: props.selected.filter(canHave[action]) });
     dialog.current?.showModal();
   };
@@ -118,7 +116,6 @@ function Question(props: {
   );
 }
 
-/** Sends batches, so that the page can show progress and requests stay short. */
 async function actOn(
   jobs: readonly JobSummary[],
   action: BulkAction,

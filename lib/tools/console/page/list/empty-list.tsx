@@ -33,7 +33,7 @@ function NoMatch({ filter, unread }: { readonly filter: Filter; readonly unread:
   const isReading = unread > 0 || (seesFailed && figures?.counts.failed.complete === false);
   return (
     <div class="empty" aria-live="polite">
-      <p>{isReading ? 'Nothing that matches so far.' : 'No job matches this filter.'}</p>
+      <p>{isReading ? 'No match so far.' : 'No job matches this filter.'}</p>
       {unread > 0 ? (
         <p>
           Reading the errors of {counted(unread, 'more failure')}, about a read unit each. The rest appears as
@@ -92,12 +92,11 @@ function NoJobs() {
   );
 }
 
-/** Queued jobs have no row until a worker claims them, so only their number is known. */
 export function Queued() {
   useTopic('figures');
   const { hello, figures } = state;
   if (figures?.queue === undefined)
-    return <p class="empty">{hello?.noQueue ?? 'SQS did not tell how much is in the queue'}.</p>;
+    return <p class="empty">{hello?.noQueue ?? 'SQS did not report how many messages are in the queue'}.</p>;
   const { visible, delayed, inFlight } = figures.queue;
   return (
     <div class="empty queued">

@@ -11,7 +11,6 @@ const spans: Readonly<Record<TimeSpan, string>> = {
   '7d': 'last 7 days',
 };
 const COUNT_EVERY_MS = 2_000;
-/** As many as a menu can hold. */
 const MOST = 30;
 
 export function Filters({ filter }: { readonly filter: Filter }) {

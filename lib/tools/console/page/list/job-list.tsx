@@ -18,7 +18,6 @@ import { TaskBar } from './task.tsx';
 /** Jobs age out of a time filter without any event. */
 const REORDER_MS = 5_000;
 
-/** Updates the order without sorting everything for each change. */
 function useOrderedJobs(filter: Filter): readonly JobSummary[] {
   const order = () => orderJobs(state.jobs.values(), filter, serverNow());
   const [list, setList] = useState<readonly JobSummary[]>(order);
@@ -44,7 +43,6 @@ function useSelection(jobs: readonly JobSummary[]) {
   return { selected, chosen, setChosen };
 }
 
-/** Failures of which only the row tells whether they match. */
 function useUnread(filter: Filter): readonly string[] {
   const now = useNow(1_000);
   const needsErrors = filter.error !== undefined || filter.search.trim() !== '';
@@ -166,12 +164,12 @@ function Tab(props: {
 
 function countOf(status: StatusFilter): { readonly count: string; readonly reason?: string } {
   const { hello, figures } = state;
-  if (figures === undefined) return { count: '–', reason: 'Nothing was read yet' };
+  if (figures === undefined) return { count: '–', reason: 'Nothing has been read yet' };
   if (status === 'queued') {
     const { queue } = figures;
     if (queue === undefined)
-      return { count: '–', reason: hello?.noQueue ?? 'SQS did not tell; the terminal says why' };
-    const reason = 'Messages in the queue, delayed ones included, as SQS counts them: approximately';
+      return { count: '–', reason: hello?.noQueue ?? 'SQS did not answer; see the terminal' };
+    const reason = 'Messages in the queue, including delayed ones; SQS counts approximately';
     return { count: (queue.visible + queue.delayed).toLocaleString('en-US'), reason };
   }
   if (status === 'all') {
@@ -187,4 +185,4 @@ function countOf(status: StatusFilter): { readonly count: string; readonly reaso
 const whyNotWhole = (isFinished: boolean): string =>
   isFinished && state.hello?.partial !== undefined
     ? state.hello.partial
-    : 'There may be more: not all was read yet';
+    : 'There may be more: not everything has been read yet';

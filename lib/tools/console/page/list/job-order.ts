@@ -7,7 +7,6 @@ export function ranMs(job: JobSummary, now: number): number | undefined {
   return Math.max(0, (job.finishedAt ?? now) - job.startedAt);
 }
 
-/** Larger keys come first. */
 const keyOf: Readonly<Record<Filter['sort'], (job: JobSummary) => number | string>> = {
   changed: (job) => job.changedAt,
   // The earlier start runs longer; a fixed time keeps the order stable.
@@ -16,7 +15,6 @@ const keyOf: Readonly<Record<Filter['sort'], (job: JobSummary) => number | strin
   job: (job) => job.jobId,
 };
 
-/** Running jobs come first when sorted by change or by run time. */
 function compareJobs(a: JobSummary, b: JobSummary, { sort, isReversed }: Filter): number {
   const direction = isReversed ? -1 : 1;
   const isApart = (sort === 'changed' && !isReversed) || sort === 'ran';

@@ -25,7 +25,6 @@ export function JobRow(props: JobRowProps) {
   const { job, now } = props;
   const ran = ranMs(job, now);
   const onClick = (event: MouseEvent) => {
-    // Leaves links, boxes and new-tab clicks alone.
     if (event.target instanceof Element && event.target.closest('a, input, label') !== null) return;
     if (getSelection()?.type !== 'Range') openJob(job.jobId);
   };

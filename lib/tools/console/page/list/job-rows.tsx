@@ -9,7 +9,6 @@ import { useRows } from './read-rows.ts';
 
 /** Extra rows above and below, so that scrolling shows no gaps. */
 const OVERSCAN = 6;
-/** Height of the sticky header. */
 const HEAD = 34;
 
 function useWindow(rows: number, rowHeight: number) {
@@ -35,7 +34,6 @@ function useWindow(rows: number, rowHeight: number) {
 
 const rowHeightNow = () => (matchMedia('(max-width: 640px)').matches ? 88 : 52);
 
-/** Depends on the page's width. */
 function useRowHeight(): number {
   const [rowHeight, setRowHeight] = useState(rowHeightNow);
   useEffect(() => {
@@ -46,7 +44,6 @@ function useRowHeight(): number {
   return rowHeight;
 }
 
-/** Scrolls only as far as needed. */
 function scrollTo(element: HTMLElement | null, at: number, rowHeight: number): void {
   if (element === null) return;
   const top = at * rowHeight;
@@ -71,7 +68,6 @@ function placeAfter(key: string, index: number, page: number, rows: number): num
   return place === undefined ? undefined : Math.min(rows - 1, Math.max(0, place));
 }
 
-/** Handles keys pressed while the list is not focused. */
 function useListKeys(act: (key: string) => unknown): void {
   const latest = useRef(act);
   latest.current = act;
@@ -90,7 +86,6 @@ interface RowsProps {
 }
 
 export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
-  // Rows show whether their worker is dead.
   useTopic('workers');
   const rowHeight = useRowHeight();
   const { ref, from, to } = useWindow(jobs.length, rowHeight);
@@ -155,7 +150,6 @@ export function JobRows({ jobs, filter, chosen, onChoose }: RowsProps) {
   );
 }
 
-/** Shift selects the range from the last click. */
 function toggled(
   jobs: readonly JobSummary[],
   chosen: ReadonlySet<string>,

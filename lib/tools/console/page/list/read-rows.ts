@@ -1,12 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { postRows } from '../api.ts';
 
-/** Small enough to show progress. */
 const AT_ONCE = 25;
-/** The stream brings the rows. */
 const UNTIL_NEWS_MS = 150;
 
-/** Reads the rows of these jobs, some at a time, for as long as they are wanted. */
 export function useRows(wanted: readonly string[]): void {
   const latest = useRef(wanted);
   latest.current = wanted;

@@ -5,13 +5,11 @@ import type { Filter } from '../address.ts';
 import { postAll, postStopAll } from '../api.ts';
 import { state, toast, useCanAct, useTopic } from '../state.ts';
 
-/** What can be found by an index, and so acted on as a whole. */
 export function actionsOnAll({ status }: Filter): readonly JobAction[] {
   if (status === 'failed') return ['revive'];
   return status === 'pending' || status === 'running' ? ['cancel'] : [];
 }
 
-/** Undefined where only reading all of them would tell. */
 function countOf({ status, type, error, since, search }: Filter): string | undefined {
   const { figures } = state;
   if (figures === undefined || error !== undefined || since !== undefined || search.trim() !== '')
@@ -22,7 +20,6 @@ function countOf({ status, type, error, since, search }: Filter): string | undef
   return `${own.toLocaleString('en-US')}${complete ? '' : '+'}`;
 }
 
-/** Offers to act on every job that matches, also on those that are not listed. */
 export function AllButton({ filter, action }: { readonly filter: Filter; readonly action: JobAction }) {
   useTopic('figures');
   const canAct = useCanAct();
@@ -78,7 +75,7 @@ const describe = ({ status, type, error, since, search }: Filter): string =>
     ...(type === undefined ? [] : [`of type ${type}`]),
     ...(error === undefined ? [] : [`with the error “${error}”`]),
     ...(since === undefined ? [] : [`changed within ${since}`]),
-    ...(search.trim() === '' ? [] : [`in which “${search.trim()}” is found`]),
+    ...(search.trim() === '' ? [] : [`containing “${search.trim()}”`]),
   ].join(', ');
 
 const doing: Readonly<Record<JobAction, string>> = {
@@ -120,7 +117,7 @@ function outcomeOf({ action, state: how, done, refused, looked }: TaskState): st
   const parts = [
     `${counted(done, 'job')} ${did[action]}`,
     ...(refused > 0 ? [`${refused.toLocaleString('en-US')} refused`] : []),
-    `${looked.toLocaleString('en-US')} looked at`,
+    `${looked.toLocaleString('en-US')} checked`,
   ].join(', ');
   return how === 'stopped' ? `Stopped: ${parts}` : how === 'failed' ? `Failed: ${parts}` : parts;
 }

@@ -65,7 +65,6 @@ export function Chart({ plot, trend }: { readonly plot: Plot; readonly trend: Tr
 const format = (unit: Plot['unit'], value: number): string =>
   unit === 'ms' ? formatDuration(value) : value.toLocaleString('en-US');
 
-/** Of the step under the pointer; otherwise the sum of all bars, or the last reading. */
 function shownValue({ kind, unit }: Plot, line: readonly (number | null)[], hovered?: number): string {
   const known = line.filter((each) => each !== null);
   const value =

@@ -2,7 +2,6 @@ import type { HealthItem } from '../../../inspect/health-strip.ts';
 import { listLink } from '../address.ts';
 import { state, useTopic } from '../state.ts';
 
-/** What each figure counts; throttled requests are listed nowhere. */
 const links: Readonly<Partial<Record<HealthItem['name'], string>>> = {
   waiting: listLink({ status: 'queued' }),
   parked: '#/types',

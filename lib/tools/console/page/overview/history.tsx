@@ -19,7 +19,6 @@ export interface PlotLine {
 export interface Plot {
   readonly title: string;
   readonly lines: readonly PlotLine[];
-  /** Bars count events, lines show readings. */
   readonly kind: 'bars' | 'line';
   readonly unit: 'count' | 'ms';
 }
@@ -73,7 +72,7 @@ function useTrend(span: TrendSpan): Trend | undefined {
     let isLeft = false;
     const load = async () => {
       clearTimeout(timer);
-      // A page that stands still keeps its plots, too.
+      // A paused page keeps its plots, too.
       const isStill = document.hidden || state.connection !== 'live' || isCutOff();
       const found = isStill ? undefined : await fetchTrend(span);
       if (isLeft) return;
@@ -125,6 +124,6 @@ function sourceOf({ source, since, from, stepMs }: Trend): string {
   const step = `One bar is ${formatDuration(stepMs)}.`;
   if (source === 'CloudWatch') return `${step} From CloudWatch, which lags by one to three minutes.`;
   return since === undefined || since <= from
-    ? `${step} As this console saw it.`
-    : `${step} This console began to look at ${timeOfMinute(since)}; what is older is from the rows it found.`;
+    ? `${step} From what this console saw.`
+    : `${step} This console started at ${timeOfMinute(since)}; older data comes from the rows it found.`;
 }

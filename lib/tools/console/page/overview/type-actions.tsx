@@ -14,7 +14,6 @@ export const controlledTypes = (): readonly string[] => {
 const pausedSince = (type: string): number | undefined =>
   state.figures?.parked?.paused.find((each) => each.type === type)?.since;
 
-/** What an operator changed, next to the name of the type. */
 export function Controls({ type }: { readonly type: string }) {
   useTopic('figures');
   const since = pausedSince(type);

@@ -1,25 +1,20 @@
 import type { JobSummary } from '../../page-messages.ts';
 import { ranMs } from '../list/job-order.ts';
 
-/** Unseen figures are undefined. */
 export interface TypeFigures {
   readonly type: string;
   readonly running: number;
   readonly pending: number;
-  /** Of the pending ones: those that wait for a limit or because the type is paused. */
   readonly parked: number;
   readonly failed: number;
   readonly done: number;
   readonly donePerMinute: number;
-  /** Medians of jobs that finished in the window. */
   readonly waitMs?: number;
   readonly runMs?: number;
 }
 
-/** Of rates and medians. */
 const WINDOW_MS = 300_000;
 
-/** The worst first. The index tells failures of types of which no job is listed. */
 export function overviewByType(
   jobs: Iterable<JobSummary>,
   failedByType: Readonly<Record<string, number>>,

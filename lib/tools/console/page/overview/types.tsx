@@ -7,7 +7,7 @@ import { Controls, controlledTypes, TypeActions } from './type-actions.tsx';
 import { overviewByType, type TypeFigures } from './type-overview.ts';
 
 const NO_WAIT =
-  'Only the local stack sees when a message was sent. In an account, switch metricsByType on and look at WaitTime';
+  'Only the local stack sees when a message was sent. In an account, set metricsByType and look at the metric WaitTime';
 
 export function TypesView() {
   const now = useNow(2000);
@@ -23,7 +23,7 @@ export function TypesView() {
       </h2>
       {types.length === 0 ? (
         <p class="empty">
-          {state.figures?.counts.failed.complete === true ? 'No job was seen yet.' : 'Reading the index…'}
+          {state.figures?.counts.failed.complete === true ? 'No jobs seen yet.' : 'Reading the index…'}
         </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
@@ -52,8 +52,8 @@ export function TypesView() {
         </div>
       )}
       <p class="list-foot">
-        Rates and medians are of the last five minutes
-        {isWhole ? '' : ', and of the jobs that this console saw: short ones may be missing'}.
+        Rates and medians cover the last five minutes
+        {isWhole ? '' : ' and the jobs that this console saw; short ones may be missing'}.
       </p>
     </section>
   );
@@ -82,7 +82,7 @@ function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly
       <td title={waitMs === undefined ? NO_WAIT : undefined}>
         {waitMs === undefined ? '–' : formatDuration(waitMs)}
       </td>
-      <td title={runMs === undefined ? 'None was done in the last five minutes' : undefined}>
+      <td title={runMs === undefined ? 'None finished in the last five minutes' : undefined}>
         {runMs === undefined ? '–' : formatDuration(runMs)}
       </td>
       {state.hello?.writable && (

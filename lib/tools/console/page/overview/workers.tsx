@@ -22,7 +22,7 @@ export function Workers({ isChosen }: { readonly isChosen: boolean }) {
       <h2 id="workers-title">
         Workers <small>{workers.filter(({ state }) => state !== 'gone').length}</small>
       </h2>
-      {workers.length === 0 && <p class="empty">{nobody()}</p>}
+      {workers.length === 0 && <p class="empty">{emptyText()}</p>}
       <ul>
         {workers.map((worker) => (
           <Worker key={worker.pid ?? worker.name} worker={worker} now={now} guard={guard} />
@@ -32,12 +32,12 @@ export function Workers({ isChosen }: { readonly isChosen: boolean }) {
   );
 }
 
-function nobody(): string {
+function emptyText(): string {
   const { hello } = state;
   if (hello?.mode === 'account') return 'No worker holds a lease. Idle workers cannot be seen from here.';
   return hello?.work === undefined
     ? 'No worker has started yet. The first job starts one.'
-    : `No worker of yours holds a lease. To start one: ${hello.work}`;
+    : `None of your workers holds a lease. To start one: ${hello.work}`;
 }
 
 /** Drops the second click of two, which could hit another worker. */
@@ -147,7 +147,7 @@ function Cells({ worker: { name, cells = [] }, guard }: LiveProps) {
 
 const idleText = (worker: WorkerSummary): string =>
   worker.state === 'gone'
-    ? 'its jobs go to the next'
+    ? 'its jobs go to other workers'
     : worker.invocations === undefined
       ? 'idle since its last job'
       : counted(worker.invocations, 'invocation');

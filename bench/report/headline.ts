@@ -49,7 +49,7 @@ export function readmeSection(results: Results): string {
     ]),
   );
   const command = `\`npm run bench -- --only ${parts.join(',')}\``;
-  return `${figures}\n\n${command} measures them again, in a clone, in ${minutes} minutes at most.`;
+  return `${figures}\n\n${command} repeats these measurements in a clone of the repository, in at most ${minutes} minutes.`;
 }
 
 /** What Leasehold is best at first; what was not measured of it or of any peer is left out. */
@@ -70,7 +70,7 @@ function compared(results: Results): Compared[] {
         ...headline,
         ours,
         best: best.value,
-        which: areAll ? 'all of them' : titleOf(results, best.name),
+        which: areAll ? 'every peer' : titleOf(results, best.name),
         verdict,
       },
     ];
@@ -105,7 +105,7 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
   const told = duration;
   return [
     lower(
-      'a job kills its process: until it runs again',
+      'a job kills its process: time until it runs again',
       { ...crashed, Celery: killedCelery?.median },
       { part: 'cells', ours: cell, told, isFirst: true },
     ),
@@ -115,7 +115,7 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
       { part: 'counts', isFirst: true },
     ),
     lower(
-      `a worker is killed, ${earlierLease(crashDefault) ?? 'default settings'}: until its job runs again`,
+      `a worker is killed, ${earlierLease(crashDefault) ?? 'default settings'}: time until its job runs again`,
       crashed,
       {
         ...{ part: 'crash', told, isFirst: true },
@@ -134,7 +134,7 @@ function afterFaults({ faults, hung }: Results): Headline[] {
   const part = 'faults';
   return [
     lower(
-      'two processes with 40 jobs of 20 s are killed: until all are done',
+      'two processes with 40 jobs of 20 s are killed: time until all jobs are done',
       of(faults, ({ everything: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { part, told, isFirst: true },
     ),
@@ -144,7 +144,7 @@ function afterFaults({ faults, hung }: Results): Headline[] {
       { part, told },
     ),
     lower(
-      'the same, with the store unreachable for 16 s instead: until all are done',
+      'the same, with the store unreachable for 16 s instead: time until all jobs are done',
       of(faults, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { part, told },
     ),

@@ -79,8 +79,8 @@ const changeOf = ({ limit }: { readonly limit?: number }): string =>
 function poolCells(pool: PoolSigns, { visible, inFlight, delayed }: QueueCounts): [string, string] {
   const parts = [
     `${formatCount(pool.running)} running`,
-    ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
-    ...(delayed > 0 ? [`${delayed} delayed`] : []),
+    ...(inFlight > 0 ? [`${formatNumber(inFlight)} in flight`] : []),
+    ...(delayed > 0 ? [`${formatNumber(delayed)} delayed`] : []),
     tellCompute(pool),
   ];
   return [formatNumber(visible), parts.join(', ')];
@@ -93,7 +93,7 @@ const soonestEnd = ({ soonestLeaseEnd }: Overview, now: number): string =>
 
 const queueCells = ({ visible, inFlight, delayed }: QueueCounts): [string, string] => [
   formatNumber(visible),
-  `${inFlight} in flight, ${delayed} delayed (approximate)`,
+  `${formatNumber(inFlight)} in flight, ${formatNumber(delayed)} delayed (approximate)`,
 ];
 
 type Painted = [text: string, paint?: (text: string) => string];
@@ -101,8 +101,8 @@ type Painted = [text: string, paint?: (text: string) => string];
 function reaperState({ reaper }: Overview, now: number, colors: Colors): Painted {
   if (reaper === undefined) return ['none has run yet', colors.yellow];
   const { holder = 'any reaper', term, wakeAt } = reaper;
-  if (wakeAt === undefined) return ['none has promised a sweep', colors.yellow];
+  if (wakeAt === undefined) return ['no sweep is scheduled', colors.yellow];
   return wakeAt > now - WAKE_LATE_MS
-    ? [`${holder} sweeps next ${formatAge(wakeAt, now)} (term ${term})`]
-    : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process makes up for it`, colors.yellow];
+    ? [`next sweep ${formatAge(Math.max(wakeAt, now), now)}, by ${holder} (term ${term})`]
+    : [`a sweep was due ${formatAge(wakeAt, now)}; the next tick or process does it`, colors.yellow];
 }

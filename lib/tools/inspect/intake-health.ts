@@ -71,7 +71,9 @@ function reasonsOf(intake: Intake, workers?: HealthSigns['workers']): HealthReas
     reason(
       'saturated',
       'degraded',
-      isFull ? `${waits}${since}, and all ${counted(all, 'worker')} are busy` : `${waits}${since}`,
+      isFull
+        ? `${waits}${since}, and ${all === 1 ? 'the only worker is' : `all ${all} workers are`} busy`
+        : `${waits}${since}`,
       tasks === undefined
         ? 'add workers: raise workerConcurrency, or start more worker processes'
         : `raise the pool's max, which is ${counted(tasks.max, 'container')}`,

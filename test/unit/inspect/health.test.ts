@@ -56,6 +56,7 @@ describe('the verdict', () => {
     expect(of(full).message).toBe(
       'degraded because 40 messages wait, the oldest for 1 min, and all 10 workers are busy',
     );
+    expect(of({ ...full, workers: { busy: 1, all: 1 } }).message).toMatch(/ and the only worker is busy$/);
     expect(codes({ ...full, oldestMessageMs: 59_999 })).toEqual([]);
   });
 

@@ -31,9 +31,9 @@ export interface SweepOptions {
 
 /** The result of one sweep. */
 export interface SweepResult extends SweepCounts {
-  /** Every lapsed lease was read, and written unless its row forbids it. */
+  /** Every lapsed lease was read and, unless its row forbids it, written. */
   readonly complete: boolean;
-  /** A read failed, or a failed write is worth a retry. */
+  /** A read failed, or a write failed in a way that is worth a retry. */
   readonly inTrouble: boolean;
   readonly lookedAt: number;
   readonly durationMs: number;
@@ -41,7 +41,7 @@ export interface SweepResult extends SweepCounts {
   readonly nextLapseAt?: number;
 }
 
-/** A dozen entries cost no more than one, and the first is usually live. */
+/** Reading a dozen entries costs no more than one, and usually the first is live. */
 const FIRST_PAGE = 12;
 const PAGE_GROWTH = 4;
 const SHARDS_AT_ONCE = 32;
@@ -108,7 +108,7 @@ async function lookAt(
   return looks;
 }
 
-/** After a sweep that held rows back, the first page holds the shard's whole share. */
+/** After a sweep that hit MOVED_PER_SWEEP, the first page is as large as a shard's share of it. */
 const firstPageSize = ({ overCapUntil }: SweepMemory, shards: number): number =>
   overCapUntil === Number.NEGATIVE_INFINITY
     ? FIRST_PAGE
@@ -155,7 +155,7 @@ async function drainShard(
     if (live !== undefined || page.cursor === undefined) break;
     const isSpent = left === 0 && lapsed.length > 0;
     if (isSpent || writer.hasStopped() || round.shouldStop()) {
-      // At least one more, which lapsed no earlier than the last one seen.
+      // Stands for the entries not read, which lapsed no earlier than the last one seen.
       leaveBehind(round.tally, isSpent ? 'overCap' : 'stopped', lapsed.slice(-1));
       return again;
     }
@@ -177,7 +177,7 @@ function shardStateOf(
 ): Omit<ShardState, 'failures'> {
   const unseen = look.shard.startsWith('r')
     ? longestPauseMs(settings)
-    : // Jobs that become pending later have a hint on the way, or are due after its longest delay.
+    : // A job that becomes pending after this read has a hint on the way, or is due after the longest hint delay.
       Math.min(settings.dispatchLeaseMs, MAX_HINT_DELAY_MS);
   const nextLapseAt = live && lapsesAt(live, settings);
   return {

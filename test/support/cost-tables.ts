@@ -221,7 +221,7 @@ export function billTable(): string {
 export const costSummary = (): string =>
   [
     `An idle system costs ${formatDollars(besidesCompute(IDLE))} a month, including its alarms. A million short jobs cost ${formatDollars(furtherMillion(shortJobs))} one at a time on Lambda,`,
-    `${formatDollars(furtherMillion(shortJobs, { batchSize: 10 }))} in batches of 10 and ${formatDollars(furtherMillion(inProcess))} in a process, without compute. The heartbeats of a thousand hours of running jobs cost ${formatDollars(thousandHours())}.`,
+    `${formatDollars(furtherMillion(shortJobs, { batchSize: 10 }))} in batches of 10, and ${formatDollars(furtherMillion(inProcess))} in a process, excluding compute. The heartbeats of a thousand hours of running jobs cost ${formatDollars(thousandHours())}.`,
     `These are calculations from list prices, without free tiers: [line by line](${'docs/operating/cost.md'}).`,
   ].join(' ');
 

@@ -16,13 +16,13 @@ export type ReapVerdict =
 
 export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'graceMs' | 'maxLapses'>;
 
-/** A queue lease needs no skew or grace, because an early claim is accepted. */
+/** A pending job needs no skew or grace: acting on it early sends a hint too many at worst. */
 export const lapsesAt = (
   entry: Pick<LeaseEntry, 'status' | 'leaseUntil'>,
   settings: Pick<Settings, 'skewMs' | 'graceMs'>,
 ): number => entry.leaseUntil + (entry.status === 'running' ? settings.skewMs + settings.graceMs : 0);
 
-/** A job with one attempt never reruns after a lapse. */
+/** `maxAttempts` is a cap, so that a job with one attempt never reruns after a lapse. */
 export const lapseLimit = (
   { maxAttempts = Number.POSITIVE_INFINITY }: Pick<LeaseEntry, 'maxAttempts'>,
   { maxLapses }: Pick<Settings, 'maxLapses'>,

@@ -21,7 +21,7 @@ export interface ClaimedJob {
   readonly group?: Group;
 }
 
-/** Undefined if the run ended with a result, an error or as requested. */
+/** Undefined if the handler returned or threw, or was told to stop. */
 const deathOf = ({ outcome, reason }: Supervised): Death | undefined =>
   outcome.kind === 'died' && reason === undefined ? outcome : undefined;
 
@@ -29,7 +29,7 @@ export type ClaimRunner = ReturnType<typeof createClaimRunner>;
 
 export function createClaimRunner(parts: WorkerParts) {
   const { clock, telemetry, cells, crashThrottle, settings } = parts;
-  // Events never delay a job: its row is already written.
+  // Events are sent after the row is written, so they never delay a job.
   const outlet = createEventOutlet(parts);
   const endings = createClaimEndings(parts, outlet);
   const afterDeath = createRestarts(parts, endings);
@@ -56,7 +56,7 @@ export function createClaimRunner(parts: WorkerParts) {
           telemetry.count('LeasesLost');
         return ending;
       }
-      // Progress makes this the first death again.
+      // Progress resets the count, so this death is the first again.
       deaths = run.progressed ? 1 : deaths + 1;
       const diedAt = clock.now();
       const next = await afterDeath(mine, death, deaths);
@@ -71,7 +71,7 @@ export function createClaimRunner(parts: WorkerParts) {
     }
   };
 
-  /** A cell that died has no span of its run, so this one has the cause. */
+  /** A cell that died never records the span of its run, so this span has the cause. */
   const traceEnd = ({ job }: HeldClaim, startedAt: number, outcome: Ending | 'restarted', death?: Death) => {
     const unstored = outcome === 'lost' || outcome === 'unknown' ? { type: outcome } : undefined;
     const failure = death === undefined ? unstored : { type: 'crash', message: death.cause };
@@ -98,12 +98,12 @@ export function createClaimRunner(parts: WorkerParts) {
     }
     if (outcome.kind === 'died')
       telemetry.warn('handler ignored its signal', { ...nameOf(held.job), signal: reason?.code });
-    // A late reply may have renewed the lease, and then the job need not wait for its end.
+    // If a late reply renewed the lease, release the job now, so that it need not wait for the lease to end.
     if (lost) return held.lease.isHeld() ? endings.release(held, 'shutdown', progressed) : 'lost';
     if (reason instanceof Cancelled) return endings.cancel(held);
     if (outcome.kind === 'unplaced') return endings.release(held, 'shutdown', progressed);
     if (outcome.kind === 'threw' && !outcome.error.retryable) return endings.fail(held, outcome.error);
-    // Only jobs that had the whole invocation are charged for its deadline.
+    // A restarted job did not have the whole invocation, so its deadline is not charged.
     if (reason instanceof ShuttingDown)
       return endings.release(held, isRestarted ? 'shutdown' : reason.why, progressed);
     return endings.fail(

@@ -40,7 +40,7 @@ export function TypesView() {
                 <th scope="col">done a minute</th>
                 <th scope="col">wait</th>
                 <th scope="col">run</th>
-                {state.hello?.writable && <th scope="col" aria-label="actions" />}
+                {state.hello?.writable && <th scope="col">actions</th>}
               </tr>
             </thead>
             <tbody>

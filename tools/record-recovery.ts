@@ -47,7 +47,8 @@ try {
   show(`$ npx leasehold send count '{"to":${STEPS}}' --job-id invoice-7`);
   show(run('send', 'count', `{"to":${STEPS}}`, '--job-id', 'invoice-7'));
   await until(() => said.includes(`at=${KILLED_AFTER}`));
-  const [, pid = ''] = /-(\d+)-/.exec(JSON.parse(run('stats', '--workers', '--json')).workers[0].worker) ?? [];
+  const [, pid = ''] =
+    /-(\d+)-/.exec(JSON.parse(run('stats', '--workers', '--json')).workers[0].worker) ?? [];
   show(`$ kill -9 ${pid}`);
   process.kill(Number(pid), 'SIGKILL');
   await until(() => /#2 .*done after/.test(said));

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { MeasuredPart, Results } from './report/results.ts';
 import { writeReport } from './report/write-report.ts';
 import { scenariosOf } from './scenarios/all.ts';
-import { isPart, PARTS } from './scenarios/parts.ts';
+import { isPart, PARTS, wholeRun } from './scenarios/parts.ts';
 import type { Bench } from './scenarios/scenario.ts';
 import { createStores } from './support/stores.ts';
 import { start as startLeasehold } from './systems/leasehold.ts';
@@ -18,6 +18,7 @@ const parts = Object.entries(PARTS).map(
 const HELP = `Measures Leasehold next to the queues that people would use in its place.
 
   npm run bench                           everything, less than 90 minutes
+  npm run bench -- --only headline        the README's table, at most 15 minutes
   npm run bench -- --only crash,latency   some parts; the others keep their figures, each with its date
   npm run bench -- --quick                fewer and smaller measurements, about 10 minutes, to see that all works: keeps nothing
   npm run bench -- --only cells --trials 3                 the same for one part
@@ -61,7 +62,7 @@ else await measure();
 process.exit(0);
 
 async function measure(): Promise<void> {
-  const names = values.only?.split(',') ?? Object.keys(PARTS);
+  const names = values.only?.split(',') ?? wholeRun;
   const unknown = names.filter((name) => !isPart(name));
   if (unknown.length > 0)
     throw new Error(`no part ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);

@@ -1,4 +1,4 @@
-import { PARTS, type PartName } from '../scenarios/parts.ts';
+import { PARTS } from '../scenarios/parts.ts';
 import { duration, figure, ratio, table } from './markdown.ts';
 import { earlierLease, type Results, titleOf } from './results.ts';
 import { pointOf } from './throughput.ts';
@@ -6,7 +6,6 @@ import { pointOf } from './throughput.ts';
 /** One figure of Leasehold's next to the best peer's. */
 interface Headline {
   readonly what: string;
-  readonly part: PartName;
   readonly is: 'better when lower' | 'better when higher';
   readonly ours: number | undefined;
   /** By the name of the system. */
@@ -37,19 +36,19 @@ export const headlineSection = (results: Results): string =>
     ]),
   );
 
-/** Five of them, with their dates and how to measure them, for the README. */
-export function readmeSection(results: Results): string {
-  const first = compared(results).filter(({ isFirst }) => isFirst);
-  const parts = [...new Set(first.map(({ part }) => part))];
-  const minutes = parts.reduce((sum, part) => sum + PARTS[part].minutes, 0);
+/** Five of them for the README, measured together in one run. */
+export function readmeSection({ headline, systems, parts }: Results): string {
+  const first = compared({ ...headline, systems }).filter(({ isFirst }) => isFirst);
   const figures = table(
-    ['', 'Leasehold', 'best peer', 'measured'],
-    first.map(({ what, part, ours, best, which, told = figure }) => [
-      ...[what, `**${told(ours)}**`, `${told(best)}, ${which}`, results.parts?.[part]?.date ?? '–'],
+    ['', 'Leasehold', 'best peer'],
+    first.map(({ what, ours, best, which, told = figure }) => [
+      what,
+      `**${told(ours)}**`,
+      `${told(best)}, ${which}`,
     ]),
   );
-  const command = `\`npm run bench -- --only ${parts.join(',')}\``;
-  return `${figures}\n\n${command} repeats these measurements in a clone of the repository, in at most ${minutes} minutes.`;
+  const { minutes } = PARTS.headline;
+  return `${figures}\n\nMeasured on ${parts?.headline?.date ?? '–'}. In a clone, \`npm run bench -- --only headline\` measures it again in at most ${minutes} minutes.`;
 }
 
 /** What Leasehold is best at first; what was not measured of it or of any peer is left out. */
@@ -84,11 +83,11 @@ const of = <T>(
 ): Headline['peers'] =>
   Object.fromEntries(Object.entries(measured ?? {}).map(([name, each]) => [name, value(each)]));
 
-type More = Pick<Headline, 'part'> & Partial<Headline>;
-const lower = (what: string, peers: Headline['peers'], more: More): Headline => ({
+type More = Partial<Headline>;
+const lower = (what: string, peers: Headline['peers'], more: More = {}): Headline => ({
   ...{ what, is: 'better when lower', peers, ours: peers.leasehold, ...more },
 });
-const higher = (what: string, peers: Headline['peers'], more: More): Headline => ({
+const higher = (what: string, peers: Headline['peers'], more: More = {}): Headline => ({
   ...{ what, is: 'better when higher', peers, ours: peers.leasehold, ...more },
 });
 
@@ -107,51 +106,50 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
     lower(
       'a job kills its process: time until it runs again',
       { ...crashed, Celery: killedCelery?.median },
-      { part: 'cells', ours: cell, told, isFirst: true },
+      { ours: cell, told, isFirst: true },
     ),
     higher(
       'nine neighbors of a job that kills its process: how many finish',
-      of(poison, (each) => each.neighbours.done),
-      { part: 'counts', isFirst: true },
+      of(poison, (each) => each.neighbors.done),
+      { isFirst: true },
     ),
     lower(
       `a worker is killed, ${earlierLease(crashDefault) ?? 'default settings'}: time until its job runs again`,
       crashed,
       {
-        ...{ part: 'crash', told, isFirst: true },
+        told,
+        isFirst: true,
       },
     ),
     lower(
       'the same with leases of ten seconds',
       of(crashFast, (each) => each.spread?.median),
-      { part: 'crash', told },
+      { told },
     ),
   ];
 }
 
 function afterFaults({ faults, hung }: Results): Headline[] {
   const told = duration;
-  const part = 'faults';
   return [
     lower(
       'two processes with 40 jobs of 20 s are killed: time until all jobs are done',
       of(faults, ({ everything: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
-      { part, told, isFirst: true },
+      { told, isFirst: true },
     ),
     lower(
       'new jobs in the next two minutes: median wait',
       of(faults, ({ everything: { fresh } }) => fresh?.medianMs),
-      { part, told },
+      { told },
     ),
     lower(
       'the same, with the store unreachable for 16 s instead: time until all jobs are done',
       of(faults, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
-      { part, told },
+      { told },
     ),
     higher(
       'nine neighbors of a job that hangs: how many finish',
-      of(hung, ({ neighboursDone }) => neighboursDone),
-      { part: 'hung' },
+      of(hung, ({ neighborsDone }) => neighborsDone),
     ),
   ];
 }
@@ -161,11 +159,10 @@ function shortJobs({ atLatency }: Results): Headline[] {
   const wanted = (figureOf: 'jobsPerSecond' | 'cpuMsPerJob' | 'requestsPerJob') =>
     of(atLatency, (all) => pointOf(all, { concurrency: CONCURRENCY, step: AS_USUAL })?.[figureOf]?.median);
   const at = `short jobs, concurrency ${CONCURRENCY}, typical network latency`;
-  const part = 'latency';
   return [
-    higher(`${at}: jobs/s of one process`, wanted('jobsPerSecond'), { part, isFirst: true }),
-    lower(`${at}: CPU ms per job`, wanted('cpuMsPerJob'), { part }),
-    lower(`${at}: requests per job`, wanted('requestsPerJob'), { part }),
+    higher(`${at}: jobs/s of one process`, wanted('jobsPerSecond'), { isFirst: true }),
+    lower(`${at}: CPU ms per job`, wanted('cpuMsPerJob')),
+    lower(`${at}: requests per job`, wanted('requestsPerJob')),
   ];
 }
 
@@ -176,18 +173,14 @@ function upkeep({ massReclaim, heartbeats }: Results): Headline[] {
     higher(
       `${RECLAIMED.toLocaleString('en-US')} lapsed jobs: reclaimed per second`,
       reclaims('jobsPerSecond'),
-      {
-        part: 'mass',
-      },
+      {},
     ),
     lower('a healthy operation meanwhile: delayed by', reclaims('heldUpMs'), {
-      part: 'mass',
       told: duration,
     }),
     lower(
       ['heartbeat requests per running job and minute', earlierLease(heartbeats)].filter(Boolean).join(', '),
       of(heartbeats, (each) => (each.leaseRenewed ? each.heartbeatsPerJobMinute?.median : undefined)),
-      { part: 'counts' },
     ),
   ];
 }

@@ -118,7 +118,7 @@ const hungSection = (results: Results): string =>
         rowsOf(results, results.hung, (value, title) => [
           title,
           value.processesHung === 0 ? '0 of 2' : `**${value.processesHung} of 2**`,
-          `${value.neighboursDone} of 9`,
+          `${value.neighborsDone} of 9`,
           `${value.fresh.started} of ${value.fresh.of}`,
           value.status === 'failed' ? 'is stopped' : `still ${value.status}`,
           String(value.starts),
@@ -153,10 +153,10 @@ const poisonSection = (results: Results): string =>
       title,
       String(value.crashes),
       value.stopped ? 'stopped' : '**still being started**',
-      `${value.neighbours.done} of 9`,
-      String(value.neighbours.failed),
-      String(value.neighbours.unfinished),
-      String(value.mostStartsOfNeighbour),
+      `${value.neighbors.done} of 9`,
+      String(value.neighbors.failed),
+      String(value.neighbors.unfinished),
+      String(value.mostStartsOfNeighbor),
     ]),
   );
 

@@ -33,6 +33,8 @@ export interface Results {
   readonly parts?: Readonly<Partial<Record<PartName, MeasuredPart>>>;
   readonly systems?: readonly SystemUnderTest[];
   readonly skipped?: Readonly<Record<string, string>>;
+  /** The README's own figures. */
+  readonly headline?: Headlined;
   readonly crashDefault?: BySystem<CrashRecovery>;
   readonly crashFast?: BySystem<CrashRecovery>;
   readonly killedCell?: readonly KilledCell[];
@@ -59,6 +61,11 @@ export interface Results {
   readonly bundles?: readonly BundleCost[];
   readonly reclaimRequests?: readonly ReclaimRequests[];
 }
+
+export type Headlined = Pick<
+  Results,
+  'killedCell' | 'killedCelery' | 'atLatency' | 'poison' | 'crashDefault' | 'faults'
+>;
 
 /** Of the last run. */
 interface Machine {

@@ -5,6 +5,7 @@ import { bundles } from './bundles.ts';
 import { crashRecovery } from './crash-recovery.ts';
 import { faults } from './faults.ts';
 import { fleet } from './fleet.ts';
+import { headline } from './headline.ts';
 import { heartbeatPrice } from './heartbeat-price.ts';
 import { heartbeats } from './heartbeats.ts';
 import { hung } from './hung.ts';
@@ -46,6 +47,7 @@ export function scenariosOf(
     lapsed: [0, 1000, 2500, ...(quick ? [] : [5000, 10_000])],
   };
   return {
+    headline: async () => (leasehold === undefined ? {} : { headline: await headline(bench, leasehold) }),
     crash: async () => ({
       crashFast: await crashRecovery(bench, 'fast'),
       crashDefault: quick ? undefined : await crashRecovery(bench, 'default'),

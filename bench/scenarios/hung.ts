@@ -9,7 +9,7 @@ export interface Hung {
   readonly starts: number;
   /** Of two: those that gave no answer at the end. */
   readonly processesHung: number;
-  readonly neighboursDone: number;
+  readonly neighborsDone: number;
   readonly fresh: FreshJobs;
 }
 
@@ -32,15 +32,15 @@ export const hung = (bench: Bench) =>
     });
     try {
       const stuck = job('spin');
-      const neighbours = Array.from({ length: NEIGHBOURS }, () => job('sleep', NEIGHBOUR_MS));
-      await system.enqueue(queue, [...neighbours, stuck]);
+      const neighbors = Array.from({ length: NEIGHBOURS }, () => job('sleep', NEIGHBOUR_MS));
+      await system.enqueue(queue, [...neighbors, stuck]);
       const seconds = bench.quick ? SECONDS / 3 : SECONDS;
       const fresh = await freshJobs(system, queue, crew, { seconds, perSecond: 1 });
       const measured = {
         status: (await system.state(queue, stuck.id)).status,
         starts: crew.starts(stuck.id),
         processesHung: await crew.hung(),
-        neighboursDone: neighbours.filter(({ id }) => crew.lastEnd(id) !== undefined).length,
+        neighborsDone: neighbors.filter(({ id }) => crew.lastEnd(id) !== undefined).length,
         fresh,
       };
       bench.say(JSON.stringify(measured));

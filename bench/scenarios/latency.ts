@@ -47,12 +47,17 @@ interface Setup extends Pick<AtLatency, 'concurrency' | 'step' | 'latency' | 'pr
 }
 
 /** Every system takes its turn in each round, so that a mood of the machine meets all of them. */
-export async function atLatency(bench: Bench): Promise<Record<string, AtLatency[]>> {
+export async function atLatency(
+  bench: Bench,
+  isWanted: (setup: Pick<AtLatency, 'concurrency' | 'step'>) => boolean = () => true,
+): Promise<Record<string, AtLatency[]>> {
   const stores: DelayedStore[] = [];
   try {
     const setups: Setup[] = [];
-    for (const system of bench.systems)
-      setups.push(...(system.name === 'leasehold' ? ours(system) : await peers(bench, system, stores)));
+    for (const system of bench.systems) {
+      const all = system.name === 'leasehold' ? ours(system) : await peers(bench, system, stores);
+      setups.push(...all.filter(isWanted));
+    }
     const runs = new Map<Setup, Run[]>(setups.map((setup) => [setup, []]));
     const rounds = bench.quick ? 2 : 5;
     for (let round = 1; round <= rounds; round += 1) {

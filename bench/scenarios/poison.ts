@@ -9,9 +9,9 @@ export interface Poison {
   readonly crashes: number;
   /** False when it was still being started again at the time limit. */
   readonly stopped: boolean;
-  readonly neighbours: { readonly done: number; readonly failed: number; readonly unfinished: number };
+  readonly neighbors: { readonly done: number; readonly failed: number; readonly unfinished: number };
   /** How often a harmless job was started, at most. */
-  readonly mostStartsOfNeighbour: number;
+  readonly mostStartsOfNeighbor: number;
 }
 
 const LIMIT_MS = 300_000;
@@ -51,8 +51,8 @@ export const poison = (bench: Bench) =>
     return {
       crashes,
       stopped: states.bad.every(isOver),
-      neighbours: { done: done.length, failed, unfinished: Math.max(0, 9 - done.length - failed) },
-      mostStartsOfNeighbour: Math.max(
+      neighbors: { done: done.length, failed, unfinished: Math.max(0, 9 - done.length - failed) },
+      mostStartsOfNeighbor: Math.max(
         ...harmless.map(({ id }) => processes.reduce((sum, each) => sum + each.starts(id), 0)),
       ),
     };

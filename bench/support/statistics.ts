@@ -14,7 +14,7 @@ export function spreadOf(values: readonly number[]): Spread | undefined {
   return { median: quantile(sorted, 0.5), lowest, highest, runs: sorted.length };
 }
 
-/** Of values in rising order; between two neighbours it lies on the line. */
+/** Of values in rising order; between two neighbors it lies on the line. */
 export function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const below = sorted[Math.floor(at)] ?? 0;

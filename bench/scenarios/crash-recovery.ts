@@ -19,8 +19,8 @@ const LONGEST_WAIT_MS = 60_000;
 const REST_MS = 5000;
 
 /** A worker is killed in the middle of a job while a second worker stands by. */
-export const crashRecovery = (bench: Bench, profile: Profile) =>
-  onEach(bench, `crash recovery, ${profile} settings`, async (system): Promise<CrashRecovery> => {
+export const crashRecovery = (bench: Bench, profile: Profile, inTurn: typeof onEach = onEach) =>
+  inTurn(bench, `crash recovery, ${profile} settings`, async (system): Promise<CrashRecovery> => {
     const addedMs = system.leaseMs[profile] > LONGEST_WAIT_MS ? system.leaseMs[profile] - REST_MS : 0;
     const delays: (number | undefined)[] = [];
     const runs = bench.quick ? 3 : 5;

@@ -6,7 +6,7 @@ import { killedCelery } from './killed-celery.ts';
 import { killedCell } from './killed-cell.ts';
 import { atLatency } from './latency.ts';
 import { poison } from './poison.ts';
-import type { Bench } from './scenario.ts';
+import { type Bench, onAll } from './scenario.ts';
 
 /** What the README's table needs, and nothing else: one round where the other parts take several. */
 export async function headline(bench: Bench, leasehold: System): Promise<Headlined> {
@@ -16,7 +16,7 @@ export async function headline(bench: Bench, leasehold: System): Promise<Headlin
     killedCelery: await killedCelery(own),
     atLatency: await atLatency(own, ({ concurrency, step }) => concurrency === 100 && step === 2),
     poison: await poison({ ...own, quick: true }),
-    crashDefault: await crashRecovery(own, 'default'),
+    crashDefault: await crashRecovery(own, 'default', onAll),
     faults: await faults({ ...own, trials: 1 }),
   };
 }

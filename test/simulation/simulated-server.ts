@@ -27,7 +27,7 @@ const USUAL_PROPAGATION_MS = 30;
 export class SimulatedServer {
   readonly rows = new Map<string, Row>();
   /** Ends of claims that were applied, by whichever offer. */
-  readonly ends = new Set<string>();
+  readonly ends = new Map<string, string>();
   readonly #world: World;
   readonly #versions = new Map<string, Version[]>();
   readonly #observe: WriteObserver;
@@ -45,7 +45,7 @@ export class SimulatedServer {
     if (!write.when.some((all) => all.every((clause) => clauseHolds(clause, before))))
       return { applied: false, row: before };
     const after = rowAfter(write, before);
-    this.ends.add(endOf(write));
+    this.ends.set(endOf(write), write.jobId);
     this.rows.set(write.jobId, after);
     this.#propagate(write.jobId, after);
     this.#observe(before, after, intended);
@@ -54,6 +54,8 @@ export class SimulatedServer {
 
   delete(jobId: string): void {
     this.rows.delete(jobId);
+    // What the row remembered is gone: a repeated end learns only that it lost.
+    for (const [end, ofJob] of this.ends) if (ofJob === jobId) this.ends.delete(end);
     this.#propagate(jobId, undefined);
   }
 

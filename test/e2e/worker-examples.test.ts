@@ -18,6 +18,7 @@ beforeEach(async () => {
   // The examples' own leases are long; the engine and the reaper are not kept waiting by them.
   stack = await startWorkerStack({
     leaseMs: 30_000,
+    minLeaseMs: 1000,
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
   });

@@ -34,6 +34,8 @@ const shortWaits = {
   cells: 1,
   cellMemoryMb: 200,
   leaseMs: 30_000,
+  // Bounds the wait for a reaper to take over from one that was killed.
+  minLeaseMs: 1000,
   heartbeatMs: 300,
   functionTimeoutMs: 1500,
   dispatchLeaseMs: 1000,

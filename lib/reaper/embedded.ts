@@ -12,8 +12,6 @@ export interface EmbeddedReaper {
 }
 
 const PAUSE_MS = 1000;
-/** Spreads takeovers by several processes. */
-const JITTER_MS = 2000;
 /** Longer than any sweep takes. */
 const LOOK_MS = 110_000;
 /** A timer may fire this early by the wall clock, while the lease is still live. */
@@ -37,15 +35,14 @@ export function createEmbeddedReaper(deps: ReapDeps): EmbeddedReaper {
 }
 
 async function reapUntil(signal: AbortSignal, deps: ReapDeps): Promise<void> {
-  const { table, clock, random, name, telemetry } = deps;
+  const { table, clock, name, telemetry } = deps;
   const outlet = createEventOutlet(deps);
   let term: number | undefined;
   let hasLooked = false;
   while (!signal.aborted) {
     let nextAt = clock.now() + PAUSE_MS;
     try {
-      const trigger = { kind: 'timer', name, jitterMs: Math.floor(random.next() * JITTER_MS) } as const;
-      const result = await reap(deps, trigger, { deadlineAt: clock.now() + LOOK_MS, signal });
+      const result = await reap(deps, { kind: 'timer', name }, { deadlineAt: clock.now() + LOOK_MS, signal });
       hasLooked = true;
       if (result.ended === 'disabled') return;
       if (result.ended !== 'unsound') {

@@ -10,9 +10,9 @@ import { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
 import { COUNTED } from './sweep-counts.ts';
 import { createSweepMemory, type SweepMemory } from './sweep-memory.ts';
 import {
+  BACKUP_MS,
   isMissed,
   isStuck,
-  LATE_MS,
   lookAgainAt,
   nextLookAt,
   partOf,
@@ -51,8 +51,12 @@ export interface ReapBounds {
 }
 
 const NOTHING_DONE = { sweeps: 0, reclaimed: 0, quarantined: 0, redispatched: 0, cancelled: 0 };
+/** Before a process takes over, and later than most sweeps end. */
+const FIRST_RENEWED_MS = 250;
 const RENEWED_EVERY_MS = 4000;
 const RENEWED_BY_MS = 10_000;
+/** Spreads takeovers by several processes. */
+const JITTER_MS = 1000;
 
 /** Sweeps if due. Sends the next message before the promise, so that after a crash others keep the old promise. */
 export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds): Promise<ReapResult> {
@@ -85,7 +89,7 @@ async function keepPromise(
   bounds: ReapBounds,
   memory: SweepMemory,
 ): Promise<ReapResult> {
-  const { clock, settings, telemetry } = deps;
+  const { clock, random, settings, telemetry } = deps;
   const now = clock.now();
   const part = partOf(row, trigger, now, settings);
   if (part === 'waits')
@@ -93,7 +97,10 @@ async function keepPromise(
       ...NOTHING_DONE,
       ended: 'superseded',
       term: termOf(row, deps),
-      nextAt: trigger.kind === 'timer' ? nextLookAt(row, trigger, now, settings) : undefined,
+      nextAt:
+        trigger.kind === 'timer'
+          ? nextLookAt(row, trigger, Math.floor(random.next() * JITTER_MS), now, settings)
+          : undefined,
     };
   const isWhole =
     trigger.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
@@ -149,10 +156,10 @@ async function promise(
   trigger: Trigger,
   outlet: EventOutlet,
 ): Promise<number | undefined> {
-  const { wakeQueue, random, clock, name, settings } = deps;
+  const { wakeQueue, random, clock, name } = deps;
   const wake = random.unique();
   // Used only if the process cannot keep its promise.
-  const messageAt = promised.wakeAt + (trigger.kind === 'timer' ? LATE_MS + settings.skewMs : 0);
+  const messageAt = promised.wakeAt + (trigger.kind === 'timer' ? BACKUP_MS : 0);
   await wakeQueue?.send(wake, wakeDelaySeconds(messageAt, clock.now()));
   const isNew = row.holder !== name;
   const term = row.term + (isNew ? 1 : 0);
@@ -179,8 +186,8 @@ async function putOffWhile<T>(
 ): Promise<T> {
   const over = new AbortController();
   const renewing = (async () => {
-    while (wake !== undefined) {
-      await clock.sleep(RENEWED_EVERY_MS, over.signal);
+    for (let waitMs = FIRST_RENEWED_MS; wake !== undefined; waitMs = RENEWED_EVERY_MS) {
+      await clock.sleep(waitMs, over.signal);
       await table.apply(renewWakeWrite(wake, clock.now() + RENEWED_BY_MS)).catch((error: unknown) => {
         telemetry.warn('the next sweep could not be put off', { reason: String(error) });
       });

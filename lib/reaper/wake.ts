@@ -10,8 +10,7 @@ export type Trigger =
   | { readonly kind: 'tick' }
   /** Several messages may come in one batch; the row names the valid one. */
   | { readonly kind: 'wake'; readonly tokens: readonly string[] }
-  /** `jitterMs` spreads takeovers. */
-  | { readonly kind: 'timer'; readonly name: string; readonly jitterMs: number };
+  | { readonly kind: 'timer'; readonly name: string };
 
 /** `keeps`: sweeps and promises the next sweep. `helps`: only sweeps. `waits`: leaves both to the holder. */
 type Part = 'keeps' | 'helps' | 'waits';
@@ -21,7 +20,11 @@ type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs
 /** The reaper waits for lapses this near, because a message takes about as long. */
 const NEAR_MS = 2000;
 /** A promise this late is broken: SQS delivers within half a second, and long sweeps postpone theirs. */
-export const LATE_MS = 5000;
+const LATE_MS = 5000;
+/** A process takes over sooner, because one sweep too many costs less than a late one. */
+const TAKEOVER_MS = 300;
+/** By this long after a promise, a live process has made its next one. */
+export const BACKUP_MS = 2000;
 const PAUSE_AFTER_TROUBLE_MS = 5000;
 
 export const isMissed = (promisedAt: number | undefined, now: number): boolean =>
@@ -40,27 +43,28 @@ export function partOf(row: Promised, trigger: Trigger, now: number, settings: W
   }
 }
 
-/** For an idle process: when the promise is due, or when it may take over. */
+/** For an idle process; `jitterMs` spreads takeovers. */
 export function nextLookAt(
   row: Promised,
   trigger: Extract<Trigger, { kind: 'timer' }>,
+  jitterMs: number,
   now: number,
   settings: WakeSettings,
 ): number {
-  const due = row.wakeAt ?? now;
-  return now < due ? due + trigger.jitterMs : turnAt(row, trigger, now, settings);
+  const turn = turnAt(row, trigger, now, settings);
+  return row.holder === trigger.name ? turn : turn + jitterMs;
 }
 
-/** A process keeps its own and released promises on time, another's only once it is surely broken. */
+/** A process keeps its own and released promises on time, another's once it is late. */
 function turnAt(
   row: Promised,
-  { name, jitterMs }: Extract<Trigger, { kind: 'timer' }>,
+  { name }: Extract<Trigger, { kind: 'timer' }>,
   now: number,
   settings: WakeSettings,
 ): number {
   if (isMissing(row, now, settings)) return now;
   const due = row.wakeAt ?? now;
-  return row.holder === name || row.holder === undefined ? due : due + LATE_MS + settings.skewMs + jitterMs;
+  return row.holder === name || row.holder === undefined ? due : due + TAKEOVER_MS;
 }
 
 const isMissing = ({ wake, wakeAt }: Promised, now: number, settings: WakeSettings): boolean =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { clauseHolds, rowAfter } from '../../lib/protocol/writes/evaluate.ts';
 import { scheduleNextWrite } from '../../lib/protocol/writes/reaper-row-writes.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
-import { LATE_MS, partOf, type Trigger } from '../../lib/reaper/wake.ts';
+import { BACKUP_MS, partOf, type Trigger } from '../../lib/reaper/wake.ts';
 import { atDepth } from '../support/depth.ts';
 
 /**
@@ -84,7 +84,7 @@ function started(state: State, message: string | undefined, { checksToken, tickM
 
 /** A process looks by itself. */
 function lookedBy(state: State): State | undefined {
-  const trigger: Trigger = { kind: 'timer', name: 'process', jitterMs: 0 };
+  const trigger: Trigger = { kind: 'timer', name: 'process' };
   if (partOf(promiseOf(state), trigger, state.now, SETTINGS) !== 'keeps') return undefined;
   const run = { seen: wakeOf(state), message: undefined, token: undefined } as const;
   return { ...state, runs: [...state.runs, { ...run, wakeAt: state.now + PAUSE_MS, holder: 'process' }] };
@@ -103,7 +103,7 @@ function stepped(state: State, index: number, copies: number, { sendsFirst }: Va
       : without(state.runs, index),
   };
   if (isFirst === sendsFirst) {
-    const at = run.wakeAt + (run.holder === 'process' ? LATE_MS : 0);
+    const at = run.wakeAt + (run.holder === 'process' ? BACKUP_MS : 0);
     const sent = Array.from({ length: copies }, () => ({ token, at }));
     return { ...next, lost: state.lost || copies === 0, messages: [...state.messages, ...sent] };
   }

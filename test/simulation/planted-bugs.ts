@@ -10,14 +10,17 @@ import type { PlantedBug } from './planted-bug.ts';
 
 export { redundantFences } from './fence-bugs.ts';
 
+/** By the part of the name of their file. */
+export const bugsByFile = {
+  fence: fenceBugs,
+  lease: leaseBugs,
+  loss: lossBugs,
+  bookkeeping: bookkeepingBugs,
+  data: dataBugs,
+  cell: cellBugs,
+  batch: batchBugs,
+  limit: limitBugs,
+} satisfies Readonly<Record<string, readonly PlantedBug[]>>;
+
 /** The mistakes that the simulation must find. Each is one that this protocol was designed against. */
-export const plantedBugs: readonly PlantedBug[] = [
-  ...fenceBugs,
-  ...leaseBugs,
-  ...lossBugs,
-  ...bookkeepingBugs,
-  ...dataBugs,
-  ...cellBugs,
-  ...batchBugs,
-  ...limitBugs,
-];
+export const plantedBugs: readonly PlantedBug[] = Object.values(bugsByFile).flat();

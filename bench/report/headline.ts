@@ -1,5 +1,5 @@
 import { PARTS } from '../scenarios/parts.ts';
-import { duration, figure, ratio, table } from './markdown.ts';
+import { duration, figure, table } from './markdown.ts';
 import { earlierLease, type Results, titleOf } from './results.ts';
 import { pointOf } from './throughput.ts';
 
@@ -30,9 +30,9 @@ const ORDER = ['better', 'equal', 'worse'] as const;
 /** The figures that a reader wants first, and how far each is from the best peer's. */
 export const headlineSection = (results: Results): string =>
   table(
-    ['what', 'Leasehold', 'best peer', 'which', 'ratio', 'Leasehold is'],
+    ['what', 'Leasehold', 'best peer', 'which', 'Leasehold is'],
     compared(results).map(({ what, ours, best, which, verdict, told = figure }) => [
-      ...[what, told(ours), told(best), which, ratio(ours, best), verdict],
+      ...[what, told(ours), told(best), which, verdict],
     ]),
   );
 

@@ -99,21 +99,23 @@ function limitsSection({ limits }: Results): string {
   return `${noisy}\n\n${rates}`;
 }
 
-/** Engines that give the same account share a row. */
+/** Engines that give the same account share a row; otherwise each is named. */
 function wireSection({ wireCost }: Results): string {
-  const rows = new Map<string, string[]>();
-  for (const each of wireCost ?? []) {
-    const { transition, engine, ...counts } = each;
-    const figures = [counts.requestBytes, counts.replyBytes, counts.tableUnits, counts.indexUnits].map(
-      figure,
-    );
-    const key = [transition, ...figures].join();
-    const engines = [...(rows.get(key)?.slice(1, 2) ?? []), engine].join(' and ');
-    rows.set(key, [transition, engines, ...figures]);
+  const rows = new Map<string, { readonly engines: string[]; readonly cells: string[] }>();
+  for (const { transition, engine, ...counts } of wireCost ?? []) {
+    const { requestBytes, replyBytes, tableUnits, indexUnits } = counts;
+    const cells = [transition, ...[requestBytes, replyBytes, tableUnits, indexUnits].map(figure)];
+    const row = rows.get(cells.join()) ?? { engines: [], cells };
+    row.engines.push(engine);
+    rows.set(cells.join(), row);
   }
+  const all = new Set((wireCost ?? []).map(({ engine }) => engine)).size;
   return table(
-    ['transition', 'engine', 'request bytes', 'reply bytes', 'table units', 'index units'],
-    [...rows.values()],
+    ['transition', 'request bytes', 'reply bytes', 'table units', 'index units'],
+    [...rows.values()].map(({ engines, cells: [transition = '', ...figures] }) => [
+      engines.length === all ? transition : `${transition} (${engines.join(', ')})`,
+      ...figures,
+    ]),
   );
 }
 

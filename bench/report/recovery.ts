@@ -2,7 +2,7 @@ import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import type { Faults } from '../scenarios/faults.ts';
 import type { Spread } from '../support/statistics.ts';
-import { duration, figure, ratio, seconds, spread, table } from './markdown.ts';
+import { duration, figure, seconds, spread, table } from './markdown.ts';
 import { earlierLease, type Results, rowsOf } from './results.ts';
 
 const NOT_YET = 'Not measured yet.';
@@ -26,23 +26,18 @@ const untilAgain = (value: { spread: Spread | undefined; addedMs: number } | und
   value === undefined ? '–' : `${spread(value.spread, seconds)}${value.addedMs > 0 ? ' *' : ''}`;
 
 function crashSection(results: Results): string {
-  const ours = results.crashFast?.leasehold?.spread?.median;
   const earlier = earlierLease(results.crashDefault);
   const bound = recoveryBound(defaultSettings).usualMs;
   const note = earlier && [
     `Leasehold was measured with ${earlier}. With today's default of ${seconds(defaultSettings.leaseMs)} a job is reclaimed within ${seconds(bound)}, by formula.`,
   ];
   const figures = table(
-    ['system', 'default settings', 'fast settings', 'fast, relative to Leasehold'],
-    (results.systems ?? []).map(({ name, title }) => {
-      const fast = results.crashFast?.[name];
-      return [
-        title,
-        untilAgain(results.crashDefault?.[name]),
-        untilAgain(fast),
-        ratio(fast?.spread?.median, ours),
-      ];
-    }),
+    ['system', 'default settings', 'fast settings'],
+    (results.systems ?? []).map(({ name, title }) => [
+      title,
+      untilAgain(results.crashDefault?.[name]),
+      untilAgain(results.crashFast?.[name]),
+    ]),
   );
   return [figures, ...(note ?? [])].join('\n\n');
 }
@@ -114,14 +109,13 @@ const hungSection = (results: Results): string =>
   results.hung === undefined
     ? NOT_YET
     : table(
-        ['system', 'processes hung', 'neighbors done', 'new jobs started', 'the hung job', 'its starts'],
+        ['system', 'processes hung', 'neighbors done', 'new jobs started', 'the hung job'],
         rowsOf(results, results.hung, (value, title) => [
           title,
           value.processesHung === 0 ? '0 of 2' : `**${value.processesHung} of 2**`,
           `${value.neighborsDone} of 9`,
           `${value.fresh.started} of ${value.fresh.of}`,
           value.status === 'failed' ? 'is stopped' : `still ${value.status}`,
-          String(value.starts),
         ]),
       );
 
@@ -140,22 +134,13 @@ const besideSection = ({ besideTrouble }: Results): string =>
 
 const poisonSection = (results: Results): string =>
   table(
-    [
-      'system',
-      'processes killed',
-      'then',
-      'neighbors done',
-      'failed',
-      'unfinished',
-      'most starts of a neighbor',
-    ],
+    ['system', 'processes killed', 'then', 'neighbors done', 'failed', 'most starts of a neighbor'],
     rowsOf(results, results.poison, (value, title) => [
       title,
       String(value.crashes),
       value.stopped ? 'stopped' : '**still being started**',
       `${value.neighbors.done} of 9`,
       String(value.neighbors.failed),
-      String(value.neighbors.unfinished),
       String(value.mostStartsOfNeighbor),
     ]),
   );

@@ -46,25 +46,15 @@ export const pointOf = (
     (each) => each.concurrency === concurrency && each.step === step && (each.profile ?? 'fast') === profile,
   );
 
-const oursOf = (results: Results, jobs: number) =>
-  results.massReclaim?.leasehold?.find((each) => each.jobs === jobs)?.jobsPerSecond?.median;
-
 /** What a reader compares; the rest is on the other page. */
 const massSection = (results: Results): string =>
   table(
-    [
-      'system',
-      '10,000 jobs: reclaimed per second',
-      'relative to Leasehold',
-      'bystander delayed by',
-      'with 30,000 jobs',
-    ],
+    ['system', '10,000 jobs: reclaimed per second', 'bystander delayed by', 'with 30,000 jobs'],
     rowsOf(results, results.massReclaim, (sizes, title) => {
       const [some, many] = [10_000, 30_000].map((jobs) => sizes.find((each) => each.jobs === jobs));
       return [
         title,
         spread(some?.jobsPerSecond) + ((some?.givenUp ?? 0) > 0 ? ' †' : ''),
-        ratio(some?.jobsPerSecond?.median, oursOf(results, 10_000)),
         duration(some?.heldUpMs?.median ?? Number.NaN),
         duration(many?.heldUpMs?.median ?? Number.NaN),
       ];
@@ -91,31 +81,26 @@ function wholeMassSection(results: Results): string {
 /** Without latency and with what production has. */
 function throughputSection(results: Results): string {
   if (results.atLatency === undefined) return NOT_YET;
-  const of = (name: string, concurrency: number, step: number, profile?: Profile) =>
-    pointOf(results.atLatency?.[name], { concurrency, step, profile });
-  const usual = (name: string) => of(name, 100, AS_USUAL);
-  const speeds = (name: string, concurrency: number) =>
-    [0, AS_USUAL].map((step) => figure(of(name, concurrency, step)?.jobsPerSecond?.median));
+  const of = (name: string, step: number, profile?: Profile) =>
+    pointOf(results.atLatency?.[name], { concurrency: 100, step, profile });
+  const speed = (name: string, step: number, profile?: Profile) =>
+    figure(of(name, step, profile)?.jobsPerSecond?.median);
   return table(
     [
       'system',
-      '10 at once, no latency: jobs/s',
+      'jobs/s, no latency',
       'typical latency',
-      '100 at once, no latency',
-      'typical latency',
-      'relative to Leasehold',
+      'the same, default settings',
       'requests per job',
       'CPU ms per job',
-      'default settings: jobs/s',
     ],
     Object.keys(results.atLatency).map((name) => [
       titleOf(results, name),
-      ...speeds(name, 10),
-      ...speeds(name, 100),
-      ratio(usual(name)?.jobsPerSecond?.median, usual('leasehold')?.jobsPerSecond?.median),
-      figure(usual(name)?.requestsPerJob?.median),
-      figure(usual(name)?.cpuMsPerJob?.median),
-      figure(of(name, 100, AS_USUAL, 'default')?.jobsPerSecond?.median),
+      speed(name, 0),
+      speed(name, AS_USUAL),
+      speed(name, AS_USUAL, 'default'),
+      figure(of(name, AS_USUAL)?.requestsPerJob?.median),
+      figure(of(name, AS_USUAL)?.cpuMsPerJob?.median),
     ]),
   );
 }

@@ -5,15 +5,17 @@ import { seedsFrom } from './seeds.ts';
 import { simulateInThreads } from './simulate-in-threads.ts';
 
 /** Random schedules on all cores, and the first that breaks a promise. */
-const USAGE = `npm run simulate -- [--seed N] [--seconds N] [--threads N] [--full]
-  Brief schedules (or full ones) from this seed on, for so many seconds (10) in
-  so many threads (one for each core). The first that breaks a promise is cut
-  down to the faults that it takes, and told; then it ends with 1.`;
+const USAGE = `npm run simulate -- [--size SIZE] [--seed N] [--seconds N] [--threads N]
+  Runs schedules of a size (brief, full, crowd, or limited; by default brief)
+  from this seed on, for N seconds (10) in N threads (one for each core).
+  The first that breaks a promise is reduced to the faults that it needs and
+  printed; then the command ends with 1.`;
+const SIZES = ['brief', 'full', 'crowd', 'limited'] as const;
 const values = toolOptions(USAGE, {
   seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   seconds: { type: 'string', default: '10' },
   threads: { type: 'string' },
-  full: { type: 'boolean', default: false },
+  size: { type: 'string', default: 'brief' },
 });
 const seed = Number(values.seed);
 const seconds = Number(values.seconds);
@@ -26,8 +28,12 @@ if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && thre
   console.error('--threads is a whole number from 1 to 256');
   process.exit(2);
 }
+const size = SIZES.find((name) => name === values.size);
+if (size === undefined) {
+  console.error(`--size is one of ${SIZES.join(', ')}`);
+  process.exit(2);
+}
 
-const size = values.full ? 'full' : 'brief';
 const totals = createTotals();
 const endsAt = performance.now() + seconds * 1000;
 let broken: Outcome | undefined;

@@ -17,6 +17,8 @@ export interface CrashRecovery {
 /** Leases longer than this are aged in the store, so that only their last seconds are waited for. */
 const LONGEST_WAIT_MS = 60_000;
 const REST_MS = 5000;
+/** Five runs cover the five seconds between two heartbeats evenly, so that the median is that of a lease of average age. */
+const LATER_MS = 1000;
 
 /** A worker is killed in the middle of a job while a second worker stands by. */
 export const crashRecovery = (bench: Bench, profile: Profile, inTurn: typeof onEach = onEach) =>
@@ -54,8 +56,7 @@ async function oneCrash(
   await system.enqueue(queue, [long]);
   await victim.seen(isLine('start', long.id), 30_000);
   const heir = await worker(system, queue, profile);
-  // Spread over a renewal interval, so that the runs differ in how fresh the lease is.
-  await sleep(1000 + run * 900);
+  await sleep(1000 + run * LATER_MS);
   const killedAt = await victim.kill();
   const ageing = aged ? ageLeases(system, queue, profile, REST_MS) : undefined;
   const restart = await heir.seen(isLine('start', long.id), 150_000);

@@ -20,6 +20,7 @@ export const recoverySections = (results: Results): Record<string, string> => ({
   poison: poisonSection(results),
   zombie: zombieSection(results),
   outlive: outliveSection(results),
+  stale: staleSection(results),
 });
 
 const untilAgain = (value: { spread: Spread | undefined; addedMs: number } | undefined): string =>
@@ -81,8 +82,7 @@ function faultsSection(results: Results): string {
     if (done === JOBS) return spread(doneAfterMs, seconds) + (addedMs > 0 ? ' *' : '');
     return `**${done} of ${JOBS} done**${failed > 0 ? `, ${failed} failed` : ''}`;
   };
-  const plot = '![Until all are done, by system](../images/faults.svg)';
-  const drawn = table(
+  return table(
     [
       'system',
       'all killed: done after',
@@ -102,7 +102,6 @@ function faultsSection(results: Results): string {
       `${everything.mostStarts} and ${outage.mostStarts}`,
     ]),
   );
-  return `${plot}\n\n${drawn}`;
 }
 
 const hungSection = (results: Results): string =>
@@ -160,6 +159,25 @@ const zombieSection = (results: Results): string =>
       value.resultIsZombies === undefined ? 'keeps none' : value.resultIsZombies ? '**yes**' : 'no',
       value.handlerTold ? 'yes' : 'no',
       value.finally,
+    ]),
+  );
+
+/** What a reader compares of the two sections before and after; their whole tables are on the other page. */
+const staleSection = (results: Results): string =>
+  table(
+    [
+      'system',
+      "a frozen worker ends its successor's job",
+      'its handler is notified',
+      'starts of a sleeping job',
+      'of a computing job',
+    ],
+    rowsOf(results, results.zombie, ({ endedByZombie, handlerTold }, title, name) => [
+      title,
+      endedByZombie ? '**yes**' : 'no',
+      handlerTold ? 'yes' : 'no',
+      String(results.outliveSleep?.[name]?.starts ?? '–'),
+      String(results.outliveBurn?.[name]?.starts ?? '–'),
     ]),
   );
 

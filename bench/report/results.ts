@@ -108,5 +108,5 @@ export const titleOf = (results: Results, name: string): string =>
 export const rowsOf = <T>(
   results: Results,
   measured: BySystem<T> | undefined,
-  row: (value: T, title: string) => readonly string[],
-) => Object.entries(measured ?? {}).map(([name, value]) => row(value, titleOf(results, name)));
+  row: (value: T, title: string, name: string) => readonly string[],
+) => Object.entries(measured ?? {}).map(([name, value]) => row(value, titleOf(results, name), name));

@@ -2,7 +2,7 @@ import { defaultSettings } from '../../lib/settings/settings.ts';
 import type { AtLatency } from '../scenarios/latency.ts';
 import type { Spread } from '../support/statistics.ts';
 import type { Profile } from '../systems/system.ts';
-import { duration, figure, ratio, spread, table } from './markdown.ts';
+import { figure, ratio, spread, table } from './markdown.ts';
 import { earlierLease, type Results, rowsOf, titleOf } from './results.ts';
 
 const NOT_YET = 'Not measured yet.';
@@ -14,7 +14,6 @@ export const throughputSections = (results: Results): Record<string, string> => 
   init: initSection(results),
   throughput: throughputSection(results),
   latency: latencySection(results),
-  mass: massSection(results),
   wholeMass: wholeMassSection(results),
   heartbeats: heartbeatSection(results),
 });
@@ -44,21 +43,6 @@ export const pointOf = (
 ): AtLatency | undefined =>
   points?.find(
     (each) => each.concurrency === concurrency && each.step === step && (each.profile ?? 'fast') === profile,
-  );
-
-/** What a reader compares; the rest is on the other page. */
-const massSection = (results: Results): string =>
-  table(
-    ['system', '10,000 jobs: reclaimed per second', 'bystander delayed by', 'with 30,000 jobs'],
-    rowsOf(results, results.massReclaim, (sizes, title) => {
-      const [some, many] = [10_000, 30_000].map((jobs) => sizes.find((each) => each.jobs === jobs));
-      return [
-        title,
-        spread(some?.jobsPerSecond) + ((some?.givenUp ?? 0) > 0 ? ' †' : ''),
-        duration(some?.heldUpMs?.median ?? Number.NaN),
-        duration(many?.heldUpMs?.median ?? Number.NaN),
-      ];
-    }),
   );
 
 function wholeMassSection(results: Results): string {

@@ -12,7 +12,7 @@ export interface Transition {
 }
 
 const CHANGED_BY = '`changedBy` is this call’s';
-const ENDED = 'the row lists this end of the claim';
+const ENDED = 'the row lists this end';
 const MINE = 'mine';
 const OBSERVED = 'attempt and lease as observed';
 /** Includes lapses, because a checkpoint forgives them without moving the lease. */
@@ -163,7 +163,7 @@ export interface OtherTransition {
   readonly proof: string;
 }
 
-export const SAID_AGAIN = 'applied again, with the same effect';
+export const SAID_AGAIN = 'harmless to repeat';
 
 /** @internal */
 export const leaderTransitions = {

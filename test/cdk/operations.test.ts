@@ -165,14 +165,12 @@ describe('alarms', () => {
 
   it('watch AWS’s own metrics by names that the runbook cites from AWS’s documentation', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
+    const evidence = runbook.split('## Which alarm sees what')[1] ?? '';
     const cited = new Set(
-      runbook
-        .split('\n')
-        .filter((line) => line.startsWith('|') && line.includes('https://docs.aws.amazon.com/'))
-        .flatMap((line) =>
-          [...line.matchAll(/`(AWS\/\w+) (\w+)`/g)].map(([, space, name]) => `${space} ${name}`),
-        ),
+      [...evidence.matchAll(/`(AWS\/\w+) (\w+)`/g)].map(([, space, name]) => `${space} ${name}`),
     );
+    for (const metric of cited)
+      expect(evidence).toContain(`\n[${/AWS\/(\w+)/.exec(metric)?.[1]}](https://docs.aws.amazon.com/`);
     const watched = Object.values(alarmsOf(synthesize({ moreAlarms: true })))
       .flatMap(metricsIn)
       .filter(({ Namespace }) => Namespace !== METRIC_NAMESPACE)

@@ -4,7 +4,6 @@ import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
 import { jobUnits } from '../../lib/tools/plan/job-units.ts';
 import { beatsOf, MEAN_INTERVAL, OWN_TIME, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
-import { reaperBill, sweepsAMinute } from '../../lib/tools/plan/reaper-bill.ts';
 import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 import { alternativePrices } from './alternative-prices.ts';
 
@@ -152,32 +151,6 @@ export function breakEvenTable(): string {
     [
       row('Redis (ElastiCache, 2 × cache.t4g.small)', alternativePrices.perRedisHour),
       row('PostgreSQL (RDS, db.t4g.small, two zones)', alternativePrices.perPostgresHour),
-    ],
-    1,
-  );
-}
-
-/** The reaper, line by line. */
-export function reaperTable(): string {
-  const settings = resolveSettings();
-  const [idle, busy] = [false, true].map((isBusy) =>
-    reaperBill(settings.shards, settings, isBusy, listPrices),
-  );
-  const rows = (idle ?? []).map(({ what, dollars }, i) => [
-    what.replace('reaper: ', ''),
-    formatDollars(dollars),
-    formatDollars(busy?.[i]?.dollars ?? 0),
-  ]);
-  const rate = (isBusy: boolean) => {
-    const { wakes, ticks } = sweepsAMinute(settings, isBusy);
-    return figure(wakes + ticks);
-  };
-  return tableOf(
-    ['a month', 'idle', 'busy'],
-    [
-      ...rows,
-      ['**together**', `**${formatDollars(sum(idle ?? []))}**`, `**${formatDollars(sum(busy ?? []))}**`],
-      ['sweeps a minute', rate(false), rate(true)],
     ],
     1,
   );

@@ -119,7 +119,7 @@ function highestUnits({ failures, withinMs, running, shards }: FailureStorm): Re
   return { r: highest('r'), q: highest('q'), f: highest('f') };
 }
 
-/** The storms that the page on scale tells of, with what they do to the keys. */
+/** Storms of failures, with the write units of the busiest key in its busiest second. */
 export const failureStorms: readonly (FailureStorm & Record<Kind, number>)[] = [
   { failures: 100_000, withinMs: 3_600_000, running: 1000, shards: 8 },
   { failures: 100_000, withinMs: 600_000, running: 1000, shards: 8 },

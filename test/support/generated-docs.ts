@@ -18,7 +18,6 @@ import {
   settingNames,
 } from '../../lib/settings/settings.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
-import { failureStorms } from './failure-storm.ts';
 
 const all: [string, Transition][] = Object.entries(jobTransitions);
 
@@ -34,6 +33,9 @@ export function transitionDiagram(): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '    done --> [*]', '```'].join('\n');
 }
 
+/** What the page says once, above the table. */
+const USUAL_PROOF = jobTransitions.reclaim.proof;
+
 /** The table of a job's transitions. */
 export function transitionTable(): string {
   const rows = all.map(([name, { by, from, to, when, proof }]) => [
@@ -41,12 +43,9 @@ export function transitionTable(): string {
     by,
     `${from.map((status) => shownStatus(status)).join(', ')} → ${shownStatus(to)}`,
     when,
-    proof,
+    proof === USUAL_PROOF ? '' : proof,
   ]);
-  return table(
-    ['transition', 'by', 'from → to', 'provided that', 'after a lost reply, success shows by'],
-    rows,
-  );
+  return table(['transition', 'by', 'from → to', 'provided that', 'success shows by'], rows);
 }
 
 const shownStatus = (status: JobStatus | 'absent' | 'same') =>
@@ -64,24 +63,6 @@ const otherTable = (
     ['write', 'provided that', 'after a lost reply'],
     Object.entries(writes).map(([name, { when, proof }]) => [`\`${name}\``, when, proof]),
   );
-
-/** The table of the construct's props besides the settings. */
-export const propsTable = (): string => {
-  const [, props = ''] = readFileSync(join(CDK, 'props', 'leasehold-jobs-props.ts'), 'utf8').split(
-    'export interface ResourceProps',
-  );
-  return table(
-    ['prop', 'default', 'meaning'],
-    commented(props, /readonly (\w+)/).map(([name, said]) => {
-      const [meaning = '', byDefault = ''] = said.split(' @default ');
-      return [
-        `\`${name}\``,
-        /^[\w'.]+(\(.*\))?$/.test(byDefault) ? `\`${byDefault}\`` : byDefault.replace('- ', ''),
-        meaning,
-      ];
-    }),
-  );
-};
 
 /** The table of the permissions that the construct grants. */
 export const grantsTable = (): string =>
@@ -106,7 +87,6 @@ const commented = (source: string, what: RegExp): [string, string][] =>
     ],
   );
 
-/** The table of all settings. */
 /** The settings that most users set; the page has the others under "Tuning". */
 const COMMON: readonly SettingName[] = [
   ...(['leaseMs', 'maxAttempts', 'maxCrashes', 'processConcurrency', 'workerConcurrency'] as const),
@@ -170,18 +150,6 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
 
 const escaped = (cell: string) => cell.replaceAll('|', '\\|');
-
-/** What storms of failures do to the keys of the index. */
-export const failureStormTable = (): string =>
-  table(
-    ['failures', 'within', 'running jobs', 'shards', 'running key', 'pending key', 'failed key'],
-    failureStorms.map(({ failures, withinMs, running, shards, r, q, f }) => [
-      failures.toLocaleString('en'),
-      `${withinMs / 60_000} min`,
-      running.toLocaleString('en'),
-      ...[shards, r, q, f].map(String),
-    ]),
-  );
 
 /** Running jobs that an index carries from its first minute. */
 export function partitionTable(): string {

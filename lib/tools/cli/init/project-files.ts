@@ -171,7 +171,7 @@ class JobsStack extends Stack {
     super(scope, id, props);
 ${before}    const jobs = new LeaseholdJobs(this, 'Jobs', {
       jobs: 'src/jobs.ts',
-${props}      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/operating/deploying.md.
+${props}      // Every other prop (lease, schedules, alarmTopic, vpc) is in node_modules/leasehold/docs/reference.md.
     });
 ${permissions}    void jobs;
   }

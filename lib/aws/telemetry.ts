@@ -15,6 +15,7 @@ import {
   poolMetrics,
   TYPE_DIMENSION,
   typeMetrics,
+  waitingMetrics,
 } from '../wire/metrics.ts';
 
 interface Middleware {
@@ -135,6 +136,8 @@ export function createPowertoolsTelemetry(options: {
     gauge: (metric, value) => void add(metric, value),
     countThrottled: (limit, requests) => void throttled.set(limit, (throttled.get(limit) ?? 0) + requests),
     timeOfType: metricsByType ? timeOfType : undefined,
+    gaugeOfType: (metric, type, value) =>
+      addTo(TYPE_DIMENSION, type, (own) => void own.addMetric(metric, waitingMetrics[metric].unit, value)),
     gaugeOfPool: (metric, pool, value) =>
       addTo(POOL_DIMENSION, pool, (own) => void own.addMetric(metric, poolMetrics[metric].unit, value)),
     flush,

@@ -1,6 +1,6 @@
 import type { LeaseholdEvent } from '../wire/events.ts';
 import type { JsonValue } from '../wire/message.ts';
-import type { MetricName, PoolMetricName, TypeMetricName } from '../wire/metrics.ts';
+import type { MetricName, PoolMetricName, TypeMetricName, WaitingMetricName } from '../wire/metrics.ts';
 import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
@@ -250,6 +250,7 @@ export interface Telemetry {
   gauge(metric: MetricName, value: number): void;
   countThrottled?(limit: string, requests: number): void;
   timeOfType?(metric: TypeMetricName, type: string, ms: number): void;
+  gaugeOfType?(metric: WaitingMetricName, type: string, value: number): void;
   gaugeOfPool?(metric: PoolMetricName, pool: string, value: number): void;
 }
 

@@ -5,6 +5,7 @@ import { type NextSweep, renewWakeWrite } from '../protocol/writes/reaper-row-wr
 import type { EventDetails } from '../wire/events.ts';
 import type { ReaperDeps } from './deps.ts';
 import { gaugeLiveLeases } from './gauge-live-leases.ts';
+import { gaugeWaiting, isNewPeriod } from './gauge-waiting.ts';
 import { reportUnsoundClock } from './report.ts';
 import { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
 import { COUNTED } from './sweep-counts.ts';
@@ -114,6 +115,7 @@ async function keepPromise(
   if (isMissed(row.wakeAt, now)) telemetry.count('ReaperLate');
   const { totals, last } = await putOffWhile(work, deps, row);
   const gaugedAt = await gaugeLiveLeases(deps, memory, row);
+  if (isWhole && isNewPeriod(row.wholeAt, now)) await gaugeWaiting(deps, memory, row.shards);
   const wakeAt = planWake(last.result, { begunAt: last.begunAt, now: clock.now() }, settings);
   // Another process may do better and takes over once the promise is late; a lone process continues.
   if (trigger.kind === 'timer' && isStuck(last.result))

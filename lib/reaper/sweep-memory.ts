@@ -8,7 +8,10 @@ export interface ShardState {
   /** Undefined if the last read failed. */
   readonly lookedAt?: number | undefined;
   readonly nextLapseAt?: number;
+  /** Undefined if the first page did not hold the whole shard. */
   readonly live?: number | undefined;
+  /** Whether the first page shows a job that waits for a limit or a paused type. */
+  readonly hasParked?: boolean;
   /** Consecutive reads or writes that failed and are worth retrying. */
   readonly failures: number;
 }

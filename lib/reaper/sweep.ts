@@ -185,6 +185,7 @@ function shardStateOf(
     nextCheckAt: Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, readAt + unseen),
     nextLapseAt,
     live: look.liveCount,
+    hasParked: look.page.entries.some((entry) => entry.status === 'pending' && entry.waitsFor !== undefined),
   };
 }
 

@@ -17,6 +17,10 @@ export const metrics = {
   JobsReclaimed: { unit: 'Count', description: 'jobs reclaimed after their lease had lapsed' },
   JobsReleased: { unit: 'Count', description: 'jobs that their worker released' },
   JobsParked: { unit: 'Count', description: 'jobs that had to wait for their limit or for a paused type' },
+  TypesPaused: {
+    unit: 'Count',
+    description: 'paused types, while a job waits for one of them or for a limit',
+  },
   KeysMissing: { unit: 'Count', description: 'messages without a key of a type that is limited per key' },
   JobsQuarantined: {
     unit: 'Count',
@@ -74,6 +78,14 @@ export const metrics = {
   },
 } as const satisfies Record<string, { readonly unit: MetricUnit; readonly description: string }>;
 
+/** Readings of a state: only the latest, or the highest, means something. */
+export const stateMetrics: readonly (keyof typeof metrics)[] = [
+  'LeasesLive',
+  'OldestLapsedLease',
+  'ClockOffset',
+  'TypesPaused',
+];
+
 export const TYPE_DIMENSION = 'type';
 
 /** `RequestsThrottled` by limit and resource, emitted only while there are any: $0.30 a month each. */
@@ -87,6 +99,17 @@ export const typeMetrics = {
   },
   RunTime: { unit: 'Milliseconds', description: 'time from the claim to the end of the run' },
 } as const satisfies Record<string, { readonly unit: MetricUnit; readonly description: string }>;
+
+/** By type, emitted only while jobs of the type wait for a limit or for `resume`. */
+export const waitingMetrics = {
+  JobsWaiting: {
+    unit: 'Count',
+    description: 'jobs of a type that wait for its limit, or while it is paused',
+  },
+  OldestWait: { unit: 'Milliseconds', description: 'time for which the first due of these jobs has waited' },
+} as const satisfies Record<string, { readonly unit: MetricUnit; readonly description: string }>;
+
+export type WaitingMetricName = keyof typeof waitingMetrics;
 
 export const POOL_DIMENSION = 'pool';
 

@@ -11,7 +11,14 @@ import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
 import { createProgram } from '../../lib/tools/cli/program.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import { ALARM_METRICS } from '../../lib/tools/plan/operations-bill.ts';
-import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
+import {
+  METRIC_DIMENSION,
+  METRIC_NAMESPACE,
+  type MetricName,
+  metrics,
+  type WaitingMetricName,
+  waitingMetrics,
+} from '../../lib/wire/metrics.ts';
 import { alarmsOf, metricsIn } from './alarms-of.ts';
 import {
   flat,
@@ -430,6 +437,24 @@ describe('wait and run time by job type', () => {
   });
 });
 
+describe('waiting jobs by job type', () => {
+  it('have the same names in the reaper, the dashboard and the construct', () => {
+    const names = Object.keys(waitingMetrics) as WaitingMetricName[];
+    const graph = widgetsOf(standard).find(({ properties }) =>
+      /waiting for a limit/.test(properties.title ?? ''),
+    );
+    for (const name of names) {
+      expect(standard.jobs.metricOfType(name, 'render')).toMatchObject({
+        namespace: METRIC_NAMESPACE,
+        metricName: name,
+        dimensions: { [METRIC_DIMENSION]: standard.jobs.serviceName, type: 'render' },
+        statistic: 'Maximum',
+      });
+      expect(JSON.stringify(graph?.properties.metrics)).toContain(`MetricName=\\"${name}\\"`);
+    }
+  });
+});
+
 describe('the dashboard', () => {
   let shown: Synthesized;
   beforeAll(() => {
@@ -480,6 +505,7 @@ describe('the dashboard', () => {
       'Running jobs (counted every 5 minutes)',
       'Age of the oldest message, s',
       'Messages',
+      'Jobs waiting for a limit or a paused type',
       'Failures',
       'Failures and retries by type',
       'Crashes and reclaims',

@@ -148,6 +148,14 @@ function waitingGraphs({ metered, queue, deadLetterQueue, pools }: DashboardSubj
         each.queue.metricApproximateNumberOfMessagesVisible({ ...state, label: `waiting for ${pool}` }),
       ),
     ]),
+    graph(
+      'Jobs waiting for a limit or a paused type',
+      [
+        metricBy(metered, TYPE_DIMENSION, 'JobsWaiting', Stats.MAXIMUM),
+        metered.metricTypesPaused({ period: MINUTE }),
+      ],
+      { right: [metricBy(metered, TYPE_DIMENSION, 'OldestWait', Stats.MAXIMUM)] },
+    ),
     ...(wanted.length === 0 ? [] : [graph('Containers wanted', wanted)]),
   ];
 }
@@ -157,7 +165,7 @@ const metricBy = (metered: MeteredConstruct, dimension: string, name: string, st
   new MathExpression({
     expression: `SEARCH('{${METRIC_NAMESPACE},${METRIC_DIMENSION},${dimension}} MetricName="${name}" ${METRIC_DIMENSION}="${metered.serviceName}"', '${stat}')`,
     usingMetrics: {},
-    label: stat,
+    label: name,
     period: MINUTE,
   });
 

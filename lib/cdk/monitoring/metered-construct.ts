@@ -8,18 +8,18 @@ import {
   metrics,
   POOL_DIMENSION,
   type PoolMetricName,
+  stateMetrics,
   TYPE_DIMENSION,
   type TypeMetricName,
+  type WaitingMetricName,
+  waitingMetrics,
 } from '../../wire/metrics.ts';
 
 /** A metric without a method fails compilation. */
 type MetricMethods = { [name in MetricName as `metric${name}`]: (options?: MetricOptions) => Metric };
 
-/** Gauges, for which a sum is meaningless. */
-const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset'];
-
 const statisticOf = (name: MetricName, unit: MetricUnit): string => {
-  if (states.includes(name)) return Stats.MAXIMUM;
+  if (stateMetrics.includes(name)) return Stats.MAXIMUM;
   return unit === 'Count' ? Stats.SUM : Stats.p(99);
 };
 
@@ -50,13 +50,13 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
     });
   }
 
-  /** A duration of one job type, if the prop `metricsByType` is on. */
-  metricOfType(name: TypeMetricName, type: string, options: MetricOptions = {}): Metric {
+  /** Waiting jobs of one job type; or its durations, if the prop `metricsByType` is on. */
+  metricOfType(name: TypeMetricName | WaitingMetricName, type: string, options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: METRIC_NAMESPACE,
       metricName: name,
       dimensionsMap: { [METRIC_DIMENSION]: this.serviceName, [TYPE_DIMENSION]: type },
-      statistic: Stats.p(99),
+      statistic: name in waitingMetrics ? Stats.MAXIMUM : Stats.p(99),
       ...options,
     });
   }
@@ -84,6 +84,11 @@ export abstract class MeteredConstruct extends Construct implements MetricMethod
   /** Jobs that had to wait for their limit or for a paused type. */
   metricJobsParked(options?: MetricOptions): Metric {
     return this.metric('JobsParked', options);
+  }
+
+  /** Paused types, while jobs wait. */
+  metricTypesPaused(options?: MetricOptions): Metric {
+    return this.metric('TypesPaused', options);
   }
 
   /** Messages without a key of a type that is limited per key. */

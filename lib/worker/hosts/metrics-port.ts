@@ -1,14 +1,11 @@
 import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
-import { type MetricName, metrics } from '../../wire/metrics.ts';
-
-/** Readings whose latest value counts; other gauges are durations, which are summed up. */
-const states: readonly MetricName[] = ['LeasesLive', 'OldestLapsedLease', 'ClockOffset'];
+import { type MetricName, metrics, stateMetrics } from '../../wire/metrics.ts';
 
 export function createMetricsPage(service: string) {
   const values = new Map<MetricName, { sum: number; readings: number }>();
   const add = (metric: MetricName, value: number) => {
     const { sum, readings } = values.get(metric) ?? { sum: 0, readings: 0 };
-    values.set(metric, { sum: states.includes(metric) ? value : sum + value, readings: readings + 1 });
+    values.set(metric, { sum: stateMetrics.includes(metric) ? value : sum + value, readings: readings + 1 });
   };
   return {
     counting: (telemetry: PowertoolsTelemetry): PowertoolsTelemetry => ({
@@ -50,7 +47,7 @@ function seriesOf(
 ) {
   const { unit, description: says } = metrics[metric];
   const name = `leasehold_${metric.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}`;
-  const isState = states.includes(metric);
+  const isState = stateMetrics.includes(metric);
   if (unit === 'Milliseconds')
     return isState
       ? series(`${name}_seconds`, 'gauge', says, [['', sum / 1000]])

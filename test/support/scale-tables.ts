@@ -12,10 +12,6 @@ import { totalUnits } from '../../lib/tools/plan/write-units.ts';
 
 /** The tables of docs/operating/scale.md that follow from settings and from the units of a write. */
 
-/** Of one request that is sent by itself, as measured. */
-const REQUEST_CPU_MS = 0.9;
-/** Of an empty page, read eventually consistent. */
-const QUERY_READ_UNITS = 0.5;
 /** A short handler. */
 const HANDLER_MS = 100;
 const WORKER_MEMORY_MB = 512;
@@ -131,28 +127,5 @@ export function startsTable(): string {
     ['what limits', 'jobs a second', 'what raises it'],
     rows.map(([what, starts, raise]) => [what, (Math.floor(starts / 10) * 10).toLocaleString('en'), raise]),
     (column) => column !== 1,
-  );
-}
-
-/** What a sweep of all keys reads, and its share of the time until the next one. */
-export function sweepTable(): string {
-  const { leaseMs, skewMs, heartbeatMs } = usual;
-  return tableOf(
-    [
-      'shards',
-      'queries a round',
-      'read units a round',
-      'CPU a round, at 0.9 ms a request',
-      'share of one reaper',
-    ],
-    [8, 64, 256].map((shards) => {
-      const queries = 2 * shards;
-      const cpuMs = queries * REQUEST_CPU_MS;
-      const share = (100 * cpuMs) / (leaseMs + skewMs - heartbeatMs);
-      return [
-        ...[String(shards), String(queries), String(queries * QUERY_READ_UNITS)],
-        ...[`${(cpuMs / 1000).toFixed(2)} s`, `${share.toFixed(1)}%`],
-      ];
-    }),
   );
 }

@@ -31,7 +31,6 @@ import {
   runningJobTable,
   shardsTable,
   startsTable,
-  sweepTable,
   tableUnitsTable,
 } from '../support/scale-tables.ts';
 
@@ -57,7 +56,6 @@ describe('generated parts of the docs', () => {
     ['docs/operating/scale.md', 'shards', shardsTable],
     ['docs/operating/scale.md', 'starts', startsTable],
     ['docs/operating/scale.md', 'units', tableUnitsTable],
-    ['docs/operating/scale.md', 'sweeps', sweepTable],
     ['docs/operating/scale.md', 'partitions', partitionTable],
     ['docs/operating/cost.md', 'short jobs', shortJobsTable],
     ['docs/operating/cost.md', 'job hours', jobHoursTable],

@@ -1,10 +1,9 @@
 import { App } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { RenderStack } from '../../examples/fargate/render-stack.ts';
-import { configurationFromEnvironment } from '../../lib/settings/environment.ts';
 import { permissionsOf } from './policies.ts';
-import { featureFlags, flat, withoutValidation } from './support.ts';
+import { featureFlags, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -19,19 +18,6 @@ describe('workers in Fargate containers', () => {
     const functions = Object.keys(template.findResources('AWS::Lambda::Function'));
     expect(functions.filter((id) => /Worker/.test(id))).toEqual([]);
     template.resourceCountIs('AWS::ECS::Service', 1);
-  });
-
-  it('get every variable that a worker reads', () => {
-    const [task] = Object.values(template.findResources('AWS::ECS::TaskDefinition'));
-    const variables = flat(task?.Properties.ContainerDefinitions[0].Environment) as {
-      readonly Name: string;
-      readonly Value: string;
-    }[];
-    const environment = Object.fromEntries(variables.map(({ Name, Value }) => [Name, Value]));
-    expect(configurationFromEnvironment(environment).resources).toMatchObject({
-      tableName: expect.stringMatching(/^<JobsTable/),
-      queueUrl: expect.stringMatching(/^<JobsQueue/),
-    });
   });
 
   it('may run jobs, and no more', () => {
@@ -49,11 +35,5 @@ describe('workers in Fargate containers', () => {
       'sqs:SendMessage on PoolrenderQueue',
       'sqs:SendMessage on Queue',
     ]);
-  });
-
-  it('have two minutes to hand their jobs over', () => {
-    template.hasResourceProperties('AWS::ECS::TaskDefinition', {
-      ContainerDefinitions: [Match.objectLike({ StopTimeout: 120 })],
-    });
   });
 });

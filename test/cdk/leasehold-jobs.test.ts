@@ -190,27 +190,6 @@ describe('the functions', () => {
     );
   });
 
-  it('let the worker call itself through the queue without end: its own bound is maxReleases', () => {
-    const { jobs } = standard;
-    expect(resourceOf(standard, jobs.workerFunction).Properties).toMatchObject({
-      RecursiveLoop: 'Allow',
-      Timeout: 900,
-    });
-  });
-
-  it('let the reaper wake itself without end, within the time that its message is hidden', () => {
-    const { jobs } = standard;
-    expect(resourceOf(standard, jobs.reaperFunction).Properties).toMatchObject({
-      RecursiveLoop: 'Allow',
-      Timeout: 60,
-    });
-    expect(resourceOf(standard, jobs.wakeQueue).Properties).toMatchObject({
-      VisibilityTimeout: 60,
-      MessageRetentionPeriod: 300,
-    });
-    expect(resourceOf(standard, jobs.wakeQueue).Properties).not.toHaveProperty('RedrivePolicy');
-  });
-
   it('take no concurrency from the rest of the account', () => {
     for (const { Properties } of Object.values(standard.template.findResources('AWS::Lambda::Function')))
       expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');

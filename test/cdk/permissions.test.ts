@@ -27,18 +27,4 @@ describe('the functions', () => {
       );
     expect(permissionsOf(standard.template, /./).filter((line) => line.startsWith('xray:'))).toEqual([]);
   });
-
-  it('read the index of leases in the reaper alone, and the index of failures nowhere', () => {
-    const everything = permissionsOf(standard.template, /./);
-    expect(everything.filter((line) => line.includes('/index/byLease'))).toEqual([
-      'dynamodb:Query on Table/index/byLease',
-    ]);
-    expect(permissionsOf(standard.template, /Reaper/)).toContain('dynamodb:Query on Table/index/byLease');
-  });
-
-  it('never scan, delete or put a row', () => {
-    expect(permissionsOf(standard.template, /./).join('\n')).not.toMatch(
-      /Scan|DeleteItem|PutItem|BatchWrite/,
-    );
-  });
 });

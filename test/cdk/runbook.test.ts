@@ -89,11 +89,6 @@ describe('the runbook is true to the template', () => {
     expect(() => synthesize({ reaperReservedConcurrency: Number(kept) - 1 })).toThrow(/at least/);
   });
 
-  it('as to loops, which both the worker and the reaper are allowed', () => {
-    for (const fn of [made.jobs.workerFunction, made.jobs.reaperFunction])
-      expect(resourceOf(made, fn).Properties.RecursiveLoop).toBe('Allow');
-  });
-
   it('as to how long a tick waits, and how often it is tried', () => {
     expect(runbook).toContain('ticks waited for more than a minute');
     const [config] = Object.values(made.template.findResources('AWS::Lambda::EventInvokeConfig'));

@@ -25,23 +25,4 @@ describe('the headlines', () => {
       [expect.any(String), '500', '1,000', 'quick', 'worse'],
     ]);
   });
-
-  it('begin with what Leasehold is best at', () => {
-    const rows = rowsOf({
-      crashDefault: { leasehold: crash(30_000), peer: crash(20_000) },
-      crashFast: { leasehold: crash(5000), peer: crash(20_000) },
-    });
-    expect(rows.map((row) => row.at(-1))).toEqual(['better', 'worse']);
-  });
-
-  it('take the throughput at typical latency', () => {
-    const rows = rowsOf({
-      atLatency: { leasehold: [point(0, 1), point(2, 3)], peer: [point(0, 1), point(2, 3)] },
-    });
-    expect(rows[0]?.slice(1, 3)).toEqual(['3', '3']);
-  });
-
-  it('omit scenarios not measured for Leasehold or for any peer', () => {
-    expect(rowsOf({ crashDefault: { leasehold: crash(1) }, crashFast: { peer: crash(1) } })).toEqual([]);
-  });
 });

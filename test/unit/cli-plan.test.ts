@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rowBytes } from '../../lib/protocol/rows/row-bytes.ts';
 import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
@@ -8,7 +7,6 @@ import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
 import { leaseChoices, withLease } from '../../lib/tools/plan/lease-trade.ts';
 import { beatsOf, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
-import { scanReadUnits, writeUnits } from '../../lib/tools/plan/write-units.ts';
 import { runInProcess } from '../support/cli.ts';
 
 const workload: Workload = {
@@ -18,37 +16,6 @@ const workload: Workload = {
 const plan = (changes: Partial<Workload> = {}, settings = {}) =>
   planFor({ ...workload, ...changes }, { ...defaultSettings, ...settings }, listPrices);
 const line = (of: ReturnType<typeof plan>, what: string) => of.lines.find((each) => each.what === what);
-
-describe('write units', () => {
-  it('count a row by the bytes of its names and values', () => {
-    expect(rowBytes({ jobId: 'abc' })).toBe(8);
-    expect(rowBytes({ n: 1234 })).toBe(1 + 3);
-    expect(rowBytes({ n: -1_800_000_000_123 })).toBe(1 + 7 + 1 + 1);
-    expect(rowBytes({ b: true, z: null })).toBe(4);
-    expect(rowBytes({ é: 'é' })).toBe(4);
-    expect(rowBytes({ m: { a: 'b' } })).toBe(1 + 3 + 1 + 2);
-  });
-
-  it('count an index by whether its entry appears, moves, changes, stays or goes', () => {
-    const row = { jobId: 'a', leaseShard: 'r1', leaseUntil: 1, status: 'running', payload: 'x' };
-    const byLease = (before: object | undefined, after: object) =>
-      writeUnits(before as typeof row | undefined, after as typeof row).byLease;
-    expect(byLease(undefined, row)).toBe(1);
-    expect(byLease(row, { ...row, leaseUntil: 2 })).toBe(2);
-    expect(byLease(row, { ...row, status: 'pending' })).toBe(1);
-    expect(byLease(row, { ...row, payload: 'y' })).toBe(0);
-    expect(byLease(row, { jobId: 'a', leaseShard: 'r1' })).toBe(1);
-    expect(byLease({ jobId: 'a' }, { jobId: 'a', payload: 'y' })).toBe(0);
-  });
-
-  it('bill the larger of the row before and after', () => {
-    expect(writeUnits({ jobId: 'a', payload: 'x'.repeat(3000) }, { jobId: 'a' }).table).toBe(3);
-  });
-
-  it('count a scan by its bytes, eight kilobytes a unit', () => {
-    expect([0, 8192, 8193, 80 * 2 ** 20].map(scanReadUnits)).toEqual([1, 1, 2, 10_240]);
-  });
-});
 
 describe('a plan', () => {
   it('adds up claims, heartbeats and completions of all jobs of a month', () => {
@@ -142,16 +109,6 @@ describe('plan', () => {
     expect(run.stdout).toMatch(/Coordination: .* \$\d+\.\d\d\n/);
     expect(run.stdout).toMatch(/Compute: .* \$[\d,]+\.\d\d\n/);
     expect(run.stdout).toContain('us-east-1');
-  });
-
-  it('gives the same as JSON', async () => {
-    const run = await runInProcess(['plan', '--rate', '10', '--running', '600', '--lease', '1m', '--json']);
-    expect(run.json()).toMatchObject({
-      workload: { rate: 10, durationMs: 60_000 },
-      leaseMs: 60_000,
-      heartbeatMs: 20_000,
-      plan: { running: 600, beatsPerJob: 3, shards: 1 },
-    });
   });
 
   it('adds pools of functions and of containers', async () => {

@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
-import { createFakeRandom } from '../../lib/testing/fake-random.ts';
 
 describe('a fake clock', () => {
-  it('stands still until it is moved, and moves wall and monotonic time alike', async () => {
-    const clock = createFakeClock();
-    const start = clock.now();
-    expect([start, clock.monotonic()]).toEqual([1_800_000_000_000, 0]);
-    await clock.advance(1500);
-    expect([clock.now(), clock.monotonic()]).toEqual([start + 1500, 1500]);
-  });
-
   it('wakes sleepers at their moment and in their order, also those that sleep again', async () => {
     const clock = createFakeClock(0);
     const woken: string[] = [];
@@ -37,16 +28,5 @@ describe('a fake clock', () => {
     await expect(sleep).rejects.toThrow('enough');
     await expect(clock.sleep(1, wake.signal)).rejects.toThrow('enough');
     expect(clock.sleepers).toBe(0);
-  });
-
-  it('sets the wall clock without time passing', async () => {
-    const clock = createFakeClock();
-    clock.set(5);
-    expect([clock.now(), clock.monotonic()]).toEqual([5, 0]);
-  });
-
-  it('goes with a chance that counts', () => {
-    const random = createFakeRandom(0.25);
-    expect([random.next(), random.unique(), random.unique()]).toEqual([0.25, 'u1', 'u2']);
   });
 });

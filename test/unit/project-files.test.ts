@@ -76,25 +76,4 @@ describe('files for GitHub', () => {
       expect(workflow(name).permissions).toEqual({ contents: 'read' });
     },
   );
-
-  it('every group of dependency updates matches something', () => {
-    const { updates } = parse(read('.github/dependabot.yml')) as {
-      updates: { 'package-ecosystem': string; groups: Record<string, { patterns: string[] }> }[];
-    };
-    const manifests = ['package.json', 'tools/binaries/package.json'].map((file) => JSON.parse(read(file)));
-    const names = manifests.flatMap((manifest) =>
-      ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((kind) =>
-        Object.keys(manifest[kind] ?? {}),
-      ),
-    );
-    const groups = updates.find((each) => each['package-ecosystem'] === 'npm')?.groups ?? {};
-    const idle = Object.values(groups)
-      .flatMap(({ patterns }) => patterns)
-      .filter((pattern) => {
-        const name = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
-        return !names.some((each) => name.test(each));
-      });
-    expect(Object.keys(groups)).toContain('aws');
-    expect(idle).toEqual([]);
-  });
 });

@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { lastEnding } from '../../../lib/tools/inspect/last-ending.ts';
 import { inOneLine } from '../../../lib/tools/inspect/moment.ts';
-import { nextSteps } from '../../../lib/tools/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { whyFailed } from '../../../lib/tools/inspect/why-failed.ts';
-import { settings } from '../../support/jobs.ts';
 import { finishedRow, row } from '../../support/rows.ts';
 
 const claim = (attempt: number, outcome: string, cause?: string) => ({
@@ -90,14 +88,5 @@ describe('what to do about a failure', () => {
     ['Error: no such mailbox', /what the error names/],
   ])('follows from the end of the last attempt: %s', (lastError, wanted) => {
     expect(advice(lastError)).toMatch(wanted);
-  });
-
-  it('is the first step that explain and the page show', () => {
-    const job = parseJob(
-      finishedRow('a', 'failed', { crashes: 3, lastError: 'crashed: out of memory (heap)' }),
-    );
-    expect(nextSteps(job, 0, settings)[0]?.message).toMatch(
-      /^nothing until you act. Give it more memory .*; then run 'leasehold revive a'$/,
-    );
   });
 });

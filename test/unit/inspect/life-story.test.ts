@@ -190,6 +190,9 @@ describe('what happens next, word for word', () => {
       message: 'its lease has ended; the reaper may reclaim it',
     };
     expect(next(running, 99_999)).toEqual([ends, dead]);
+    expect(next({ ...running, cancelRequested: true }, 99_999)[0]?.message).toContain(
+      'sees the cancellation in the reply to its next heartbeat',
+    );
     expect(next(running, 100_000)).toEqual([ended, dead]);
     expect(next(running, 222_499)).toEqual([ended, dead]);
     expect(next(running, 222_500)).toEqual([

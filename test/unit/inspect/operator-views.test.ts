@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
-import { reclaimDelayBound } from '../../../lib/settings/recovery-bound.ts';
-import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { factsOf, tellFacts } from '../../../lib/tools/inspect/facts.ts';
 import { leaseHolders } from '../../../lib/tools/inspect/lease-holders.ts';
 import { leasePhase } from '../../../lib/tools/inspect/lease-phase.ts';
@@ -10,12 +8,6 @@ import { whyRefused } from '../../../lib/tools/inspect/why-refused.ts';
 import { workerOf } from '../../../lib/tools/inspect/worker-name.ts';
 import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
-
-describe('the longest delay of a reclaim', () => {
-  it('is the skew and two seconds', () => {
-    expect(reclaimDelayBound(resolveSettings())).toBe(4000);
-  });
-});
 
 describe('the workers that leases show', () => {
   it('are named by what stands before the last slash', () => {

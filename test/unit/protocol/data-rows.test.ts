@@ -31,7 +31,6 @@ function stage(on: Partial<Table> = {}) {
   return { memory, clock, data, requests };
 }
 
-const MIB = 1024 * 1024;
 const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, ...over });
 
 describe('a text outside the row', () => {
@@ -80,21 +79,6 @@ describe('a text outside the row', () => {
   });
 });
 
-describe('many texts', () => {
-  it('fail one by one, each for its own rows', async () => {
-    const error = new Error('no room');
-    const { data } = stage({
-      applyMany: async (writes) =>
-        writes.map(({ jobId }) =>
-          jobId.endsWith('~2') ? { applied: 'failed', error } : { applied: true, row: {} },
-        ),
-    });
-    const texts = ['a', 'b'.repeat(MIB), 'c'];
-    const kept = texts.map((text, i) => ({ jobId: `j${i}`, name: 'payload' as const, text }));
-    expect(await data.putMany(kept)).toMatchObject([{ in: 'pu1' }, error, { in: 'pu3' }]);
-  });
-});
-
 describe('a row with pointers', () => {
   const put = (memory: { put(row: Row): void }, texts: Readonly<Record<string, unknown>>) => {
     for (const [key, data] of Object.entries(texts)) memory.put({ jobId: `j1#${key}`, data });
@@ -140,16 +124,6 @@ describe('a row with pointers', () => {
     expect(await data.resolve(row)).toEqual({
       row: { ...row, checkpoint: '2' },
       missing: ['payload'],
-      expiring: [],
-    });
-  });
-
-  it('may have had an empty text', async () => {
-    const { memory, data } = stage();
-    put(memory, { c1: '' });
-    expect(await data.resolve(row, ['checkpoint'])).toEqual({
-      row: { ...row, checkpoint: '' },
-      missing: [],
       expiring: [],
     });
   });

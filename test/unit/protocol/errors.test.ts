@@ -91,12 +91,6 @@ describe('errors', () => {
     expect([`${error.name} ${error.code}`, error.message]).toEqual([called, message]);
   });
 
-  it('name what they are about', () => {
-    expect(new BadRowError('j1', 'odd')).toMatchObject({ jobId: 'j1' });
-    expect(new TooLargeError('result', 300, 256)).toMatchObject({ bytes: 300, limit: 256 });
-    expect(new NotJsonError('result', 'why').cause).toBe('why');
-  });
-
   it('concern one row alone, or more', () => {
     expect(concernsOneRow(new BadRowError('j1', 'odd'))).toBe(true);
     expect(concernsOneRow(new NewerFormatError('j1', 2, 1))).toBe(true);

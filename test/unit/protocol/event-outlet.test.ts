@@ -63,15 +63,6 @@ describe('the outlet of events', () => {
     expect(sizes()).toEqual([1, 2]);
   });
 
-  it('asks nothing of the bus where there is nothing to publish', async () => {
-    const { outlet, answer, sizes } = stage();
-    outlet.publish([]);
-    expect(sizes()).toEqual([]);
-    outlet.publish(events(1));
-    expect(sizes()).toEqual([1]);
-    await answer();
-  });
-
   it('reports a failed request, and continues with the next', async () => {
     const { clock, outlet, log, answer, sizes } = stage();
     outlet.publish(events(101));
@@ -83,16 +74,6 @@ describe('the outlet of events', () => {
     await outlet.settle();
     expect(log).toHaveLength(1);
     expect(clock.sleepers).toBe(0);
-  });
-
-  it('settles at once where nothing is left, and without a word', async () => {
-    const { clock, outlet, log, answer } = stage();
-    await outlet.settle();
-    outlet.publish(events(1));
-    await answer();
-    await outlet.settle();
-    expect(clock.sleepers).toBe(0);
-    expect(log).toEqual([]);
   });
 
   it('settles as soon as everything is published', async () => {

@@ -7,7 +7,7 @@ import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { claimedJob } from '../../contract/harness.ts';
-import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
+import { newJob, settings } from '../../support/jobs.ts';
 
 const small = { ...settings, maxCheckpointBytes: 256, maxResultBytes: 256 };
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
@@ -100,22 +100,5 @@ describe('a job that moves while an operator looks at it', () => {
     });
     await claimed('vanishes');
     expect(await storeOn(vanishing).cancel('vanishes')).toMatchObject({ outcome: 'refused' });
-  });
-});
-
-describe('a batch that failed', () => {
-  it('fails each of its rows with the same reason', async () => {
-    const error = new Error('no network');
-    const broken: Table = {
-      ...memory,
-      applyMany: async (writes) => writes.map(() => ({ applied: 'failed', error })),
-    };
-    const claim = { jobId: 'j', owner: 'w', attempt: 1, startedAt: 0 };
-    expect(await storeOn(broken).completeMany([{ claim }])).toEqual([{ outcome: 'failed', error }]);
-    const reaped = { entry: leaseEntry(), action: { kind: 'cancel' } } as const;
-    expect(await storeOn(broken).reapMany([reaped])).toEqual([{ outcome: 'failed', error }]);
-    expect(await storeOn(broken).claimMany([{ job: newJob('j'), owner: 'w' }])).toEqual([
-      { outcome: 'failed', error },
-    ]);
   });
 });

@@ -110,9 +110,4 @@ describe('several shards as one list', () => {
     };
     expect([await read(), await read(), await read(), await read()]).toEqual([2, 2, 2, 3]);
   });
-
-  it('may be none at all', async () => {
-    const { ids } = stage();
-    expect(await ids({ shards: [] })).toBe('');
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readReaperRow, scheduleNext } from '../../../lib/protocol/store/reaper-row.ts';
-import type { NextSweep } from '../../../lib/protocol/writes/reaper-row-writes.ts';
+import { readReaperRow } from '../../../lib/protocol/store/reaper-row.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
@@ -19,11 +18,7 @@ function stage(row?: Readonly<Record<string, unknown>>, shards = 8) {
     },
   };
   const parts = { table, clock: createFakeClock(300), settings: { shards } };
-  const place = {
-    read: () => readReaperRow(parts),
-    arm: (next: NextSweep, seen: string | undefined) => scheduleNext(parts, next, seen),
-  };
-  return { memory, place, writes };
+  return { memory, read: () => readReaperRow(parts), writes };
 }
 
 const nothing = {
@@ -43,14 +38,14 @@ describe('the reapers’ own row', () => {
       wholeAt: 20,
       shards: 8,
     };
-    const { place, writes } = stage(row);
-    expect(await place.read()).toStrictEqual(row);
+    const { read, writes } = stage(row);
+    expect(await read()).toStrictEqual(row);
     expect(writes).toEqual([]);
   });
 
   it('may not be there', async () => {
-    const { place, writes } = stage();
-    expect(await place.read()).toStrictEqual(nothing);
+    const { read, writes } = stage();
+    expect(await read()).toStrictEqual(nothing);
     expect(writes).toEqual([]);
   });
 
@@ -68,8 +63,8 @@ describe('the reapers’ own row', () => {
       shards: null,
     },
   ])('may have been edited by hand: %o', async (row) => {
-    const { place, writes } = stage(row);
-    expect(await place.read()).toStrictEqual(nothing);
+    const { read, writes } = stage(row);
+    expect(await read()).toStrictEqual(nothing);
     expect(writes).toEqual([]);
   });
 
@@ -79,8 +74,8 @@ describe('the reapers’ own row', () => {
     [8, 8, [], 8],
     [9, 9, [], 9],
   ])('with %i shards keeps the highest number, which is %i', async (kept, known, written, stored) => {
-    const { memory, place, writes } = stage({ shards: kept });
-    expect((await place.read()).shards).toBe(known);
+    const { memory, read, writes } = stage({ shards: kept });
+    expect((await read()).shards).toBe(known);
     expect(writes.map(({ transition }) => transition)).toEqual(written);
     expect(await memory.read(JOB_ID)).toMatchObject({ shards: stored });
   });

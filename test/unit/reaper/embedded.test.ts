@@ -59,18 +59,6 @@ const changesOf = (...reapers: { readonly events: readonly { readonly detail: un
     .map(({ leader, change, term }) => `${leader} ${change} ${term}`);
 
 describe('a reaper inside a process', () => {
-  it('sees a job that was claimed while it slept', async () => {
-    const { clock, reaper } = scene();
-    const { start, stop, claim, store } = reaper('a');
-    await claim('long', { leaseMs: 600_000 });
-    await start();
-    await clock.advance(5001);
-    await claim('short', { leaseMs: 10_000 });
-    await clock.advance(12_000);
-    expect(await store.read('short')).toMatchObject({ status: 'pending' });
-    await stop();
-  });
-
   it('looks at pending jobs once in an interval', async () => {
     const { clock, reaper } = scene();
     const { start, stop, store, hints } = reaper('a');
@@ -270,21 +258,6 @@ describe('two reapers in processes', () => {
     await stop();
   });
 
-  it.each([
-    ['names no time', {}],
-    ['names a time that is not a number', { wakeAt: 'soon' }],
-    ['is for the year 2200', { wakeAt: Date.UTC(2200, 0) }],
-  ])('sweep although the promise %s', async (_, edited) => {
-    const { clock, reaper, table } = scene();
-    table.put({ jobId: LEADER_KEY, holder: 'gone', wake: 'x', term: 1, ...edited });
-    const only = reaper('a');
-    await only.claim('job');
-    await only.start();
-    await clock.advance(32_500);
-    expect(only.telemetry.total('JobsReclaimed')).toBe(1);
-    await only.stop();
-  });
-
   it('leave the promise to another when their sweeps get nowhere', async () => {
     const { clock, reaper, row } = scene();
     const blind = reaper('a', { change: () => ({ query: () => Promise.reject(new Error('no answer')) }) });
@@ -296,19 +269,6 @@ describe('two reapers in processes', () => {
     expect(row()).toMatchObject({ holder: 'b' });
     expect(heir.looks()).toBeGreaterThan(0);
     await Promise.all([blind.stop(), heir.stop(), clock.advance(0)]);
-  });
-
-  it('find the jobs of more shards as soon as either knows of them', async () => {
-    const { clock, reaper } = scene();
-    const old = reaper('a', { settings: { shards: 4 } });
-    const grown = reaper('b', { settings: { shards: 32 } });
-    await old.start();
-    await clock.advance(1000);
-    for (let i = 0; i < 40; i++) await grown.claim(`job-${i}`);
-    await grown.start();
-    await clock.advance(32_000);
-    expect(old.telemetry.total('JobsReclaimed')).toBe(40);
-    await Promise.all([old.stop(), grown.stop()]);
   });
 });
 

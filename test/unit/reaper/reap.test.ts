@@ -49,15 +49,6 @@ describe('a reaper that wakes the next', () => {
     expect(sweeps()).toBe(1 + Math.floor(600 / 22));
   });
 
-  it('costs one read, one look at each running shard, one message and one write', async () => {
-    const { clock, tick, counts, sent } = scene({ settings: { shards: 8 } });
-    await settled(clock, tick());
-    expect(counts).toEqual({ read: 1, query: 16, apply: 1 });
-    await clock.advance(22_000);
-    expect(counts).toEqual({ read: 2, query: 24, apply: 2 });
-    expect(sent).toHaveLength(2);
-  });
-
   it('waits for a lapse that is near, and leaves one that is not to the next', async () => {
     const { clock, tick, claim, invocations, sent } = scene();
     await claim('near');
@@ -73,18 +64,6 @@ describe('a reaper that wakes the next', () => {
     await clock.advance(3000);
     expect(invocations.length).toBeGreaterThan(before + 1);
     expect(sent.length).toBeGreaterThan(1);
-  });
-
-  it('ends after one read when another message counts', async () => {
-    const { clock, tick, wake, counts, sent } = scene();
-    await settled(clock, tick());
-    const before = { ...counts };
-    expect(await settled(clock, wake('wake-0', 'somebody’s'))).toMatchObject({
-      ended: 'superseded',
-      sweeps: 0,
-    });
-    expect(counts).toEqual({ ...before, read: (before.read ?? 0) + 1 });
-    expect(sent).toHaveLength(1);
   });
 
   it('is not woken by an empty message, even where no reaper ever ran', async () => {
@@ -109,27 +88,6 @@ describe('a reaper that wakes the next', () => {
       ({ result }) => result instanceof Object && 'ended' in result && result.ended === 'superseded',
     );
     expect(superseded.length).toBeLessThanOrEqual(sent.length);
-  });
-
-  it.each([
-    ['no message was ever sent', {}],
-    ['it is six seconds late', { wake: 'old', wakeAt: -6000 }],
-    ['it is absurdly far', { wake: 'old', wakeAt: 40_000 }],
-    ['nobody can read when it is due', { wake: 'old', wakeAt: 'soon' }],
-  ])('is started anew by a tick where %s', async (_, edited) => {
-    const { clock, tick, memory, sent } = scene();
-    const at =
-      'wakeAt' in edited && typeof edited.wakeAt === 'number' ? { wakeAt: clock.now() + edited.wakeAt } : {};
-    memory.put({ jobId: LEADER_KEY, ...edited, ...at });
-    await settled(clock, tick());
-    expect(sent).toHaveLength(1);
-  });
-
-  it.each([4000, -22_000])('is left alone by a tick while its message is due %i ms ago', async (ago) => {
-    const { clock, tick, memory, sent } = scene();
-    memory.put({ jobId: LEADER_KEY, wake: 'old', wakeAt: clock.now() - ago });
-    expect(await settled(clock, tick())).toMatchObject({ ended: 'swept', sweeps: 1 });
-    expect(sent).toEqual([]);
   });
 
   it('fails the invocation when no message can be sent, so that the one before comes back', async () => {

@@ -15,23 +15,6 @@ const resources = {
 };
 
 describe('a configuration in environment variables', () => {
-  it('comes out as it went in', () => {
-    const settings = resolveSettings({
-      leaseMs: 60_000,
-      logLevel: 'WARN',
-      reaperEnabled: false,
-      maxLapses: 3,
-    });
-    const environment = toEnvironment({ resources, settings });
-    expect(environment).toMatchObject({
-      LEASEHOLD_TABLE_NAME: 'jobs',
-      LEASEHOLD_LEASE_MS: '60000',
-      LEASEHOLD_REAPER_ENABLED: 'false',
-      LEASEHOLD_MAX_LAPSES: '3',
-    });
-    expect(configurationFromEnvironment({ ...environment, PATH: '/bin' })).toEqual({ resources, settings });
-  });
-
   it('keeps defaults for unset and empty variables', () => {
     expect(settingsFromEnvironment({ LEASEHOLD_SHARDS: '', OTHER: 'x' })).toEqual(resolveSettings());
   });

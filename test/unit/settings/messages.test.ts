@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settingsFromEnvironment } from '../../../lib/settings/environment.ts';
-import { resolveSettings, settingNames } from '../../../lib/settings/settings.ts';
+import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { SettingsError } from '../../../lib/settings/settings-error.ts';
 
 const refusal = (given: Record<string, unknown>): SettingsError => {
@@ -33,23 +32,6 @@ describe('a setting that is refused', () => {
   ])('says what it is, what is allowed in which unit, and what it means: %o', (given, message) => {
     expect(refusal(given)).toMatchObject({ code: 'SETTINGS', message, problems: [message] });
   });
-
-  it('is on a separate line among several', () => {
-    const { message, problems } = refusal({ shards: 0, logLevel: 'x' });
-    expect(message.split('\n')).toEqual(problems);
-    expect(problems).toHaveLength(2);
-  });
-
-  it('lists all names when its name is unknown', () => {
-    expect(refusal({ zzzzzzzzzz: 1 }).message).toBe(
-      `setting 'zzzzzzzzzz' is unknown. Allowed: ${settingNames.join(', ')}`,
-    );
-  });
-
-  it('is shown as it was written in its variable', () => {
-    const written = { LEASEHOLD_LOG_LEVEL: 'true', LEASEHOLD_REAPER_ENABLED: 'true' };
-    expect(() => settingsFromEnvironment(written)).toThrow(/^setting 'logLevel' is 'true'[^;]*; it must be/);
-  });
 });
 
 describe('two settings that are related', () => {
@@ -63,12 +45,6 @@ describe('two settings that are related', () => {
   it('may not be equal where one must be less', () => {
     expect(refusal({ skewMs: 3_334, minLeaseMs: 10_002 }).message).toContain(
       'skewMs (3334) must be less than a third of minLeaseMs (10002)',
-    );
-  });
-
-  it('say how much of a partition can be planned for', () => {
-    expect(refusal({ shards: 1, maxRunning: 4_251 }).message).toContain(
-      'a partition of the index takes 1000 write units a second, of which 85% can be planned for; a heartbeat uses 2,',
     );
   });
 });

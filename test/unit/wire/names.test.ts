@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { settingVariable } from '../../../lib/wire/environment.ts';
-import { METRIC_DIMENSION, METRIC_NAMESPACE, metrics } from '../../../lib/wire/metrics.ts';
 import { didYouMean } from '../../../lib/wire/nearest.ts';
-import { byLease, claimAttribute, jobsTable } from '../../../lib/wire/table.ts';
+import { byLease, claimAttribute } from '../../../lib/wire/table.ts';
 import { leaseEntry } from '../../support/jobs.ts';
 
 describe('the nearest name', () => {
@@ -45,17 +44,5 @@ describe('names that both sides share', () => {
     expect([...keys, ...byLease.projects].sort()).toEqual(
       Object.keys(parseLeaseEntry({ ...leaseEntry(), status: 'pending', ...limited })).sort(),
     );
-  });
-
-  it('keys its indexes by attributes that only the rows which belong there have', () => {
-    expect(jobsTable.indexes.map((index) => index.sortKey.name)).toEqual(['leaseUntil', 'waitsSince']);
-  });
-
-  it('says of every metric what it counts', () => {
-    expect([METRIC_NAMESPACE, METRIC_DIMENSION]).toEqual(['Leasehold', 'service']);
-    for (const [name, { description: message }] of Object.entries(metrics)) {
-      expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
-      expect(message.length).toBeGreaterThan(10);
-    }
   });
 });

@@ -36,12 +36,6 @@ describe('the crash throttle', () => {
     expect(crashThrottle.typePausedMs('a')).toBe(0);
   });
 
-  it('holds the host when jobs of several types die', () => {
-    const { crashThrottle } = stage();
-    for (const job of jobs('a-1', 'b-1', 'c-1')) crashThrottle.recordCrash(job);
-    expect(crashThrottle.hostPausedMs()).toBeGreaterThan(0);
-  });
-
   it('holds twice as long each time, by one more death, until something succeeds', async () => {
     const { crashThrottle, clock } = stage();
     for (const job of jobs('a-1', 'a-2', 'a-3')) crashThrottle.recordCrash(job);

@@ -101,25 +101,22 @@ async function stage(options: {
   await stack.queue.sendJobs(
     Array.from({ length: options.jobs }, (_, n) => ({ body: jobBody('job', n, { jobId: `job-${n}` }) })),
   );
-  const host = startWorkerProcess({ parts: { ...worker, store, queue }, signals: false });
+  startWorkerProcess({ parts: { ...worker, store, queue }, signals: false });
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 1) await clock.advance(1);
   };
-  return { stack, host, seen, pass };
+  return { stack, seen, pass };
 }
 
 describe('the intake of a process', () => {
   it('has one long poll under way while the queue is empty', async () => {
-    const { seen, pass, host } = await stage({ concurrency: 100, jobs: 0, run: async () => {} });
+    const { seen, pass } = await stage({ concurrency: 100, jobs: 0, run: async () => {} });
     await pass(1000);
     expect(seen.asked).toEqual([10]);
-    const stopped = host.stop();
-    await pass(21_000);
-    await stopped;
   });
 
   it('pauses once when the queue fails, however many polls were under way', async () => {
-    const { seen, pass, host } = await stage({
+    const { seen, pass } = await stage({
       concurrency: 100,
       jobs: 5000,
       run: (stack) => stack.clock.sleep(50),
@@ -133,13 +130,10 @@ describe('the intake of a process', () => {
     const before = seen.runs;
     await pass(700);
     expect(seen.runs).toBeGreaterThan(before);
-    const stopped = host.stop();
-    await pass(21_000);
-    await stopped;
   });
 
   it('has several polls under way while they come back full, and claims and deletes in full batches', async () => {
-    const { stack, seen, pass, host } = await stage({ concurrency: 100, jobs: 500, run: async () => {} });
+    const { stack, seen, pass } = await stage({ concurrency: 100, jobs: 500, run: async () => {} });
     await pass(600);
     expect(seen.runs).toBe(500);
     expect(seen.mostPolls).toBeGreaterThan(3);
@@ -147,14 +141,11 @@ describe('the intake of a process', () => {
     expect(seen.deletions.length).toBeLessThan(500 / 8);
     expect(seen.mostHeld).toBeLessThanOrEqual(100);
     expect((await stack.store.read('job-499'))?.status).toBe('done');
-    const stopped = host.stop();
-    await pass(21_000);
-    await stopped;
   });
 
   it('needs at most 0.30 requests for each of a crowd of short jobs, poll to deletion', async () => {
     const jobs = 2000;
-    const { seen, pass, host } = await stage({ concurrency: 100, jobs, run: async () => {} });
+    const { seen, pass } = await stage({ concurrency: 100, jobs, run: async () => {} });
     while (seen.runs < jobs) await pass(1);
     // Those that find the queue empty belong to waiting, not to the jobs.
     const polls = seen.asked.length - seen.polls;
@@ -164,33 +155,26 @@ describe('the intake of a process', () => {
       0,
     );
     expect((polls + writes) / jobs).toBeLessThanOrEqual(0.3);
-    const stopped = host.stop();
-    await pass(21_000);
-    await stopped;
   });
 
   it('takes messages ahead of short jobs, and never claims one that has no slot', async () => {
-    const { seen, pass, host } = await stage({ concurrency: 10, jobs: 400, run: async () => {} });
+    const { seen, pass } = await stage({ concurrency: 10, jobs: 400, run: async () => {} });
     // A claim takes 10 ms, and a poll before it 20: one after the other they would take twice as long.
     await pass(600);
     expect(seen.runs).toBe(400);
     expect(seen.mostHeld).toBeLessThanOrEqual(10);
-    const stopped = host.stop();
-    await pass(21_000);
-    await stopped;
   });
 
   it('takes nothing ahead of long jobs', async () => {
     const long = ({ clock }: TestStack) => clock.sleep(60_000);
-    const { seen, pass, host } = await stage({ concurrency: 10, jobs: 100, run: long });
+    const { seen, pass } = await stage({ concurrency: 10, jobs: 100, run: long });
     await pass(3000);
     expect(seen.runs).toBe(10);
     expect(seen.asked).toEqual([10]);
-    void host;
   });
 
   it('returns within a second what it took ahead of jobs that turned out to be long', async () => {
-    const { seen, pass, stack } = await stage({
+    const { seen, pass } = await stage({
       ...{ concurrency: 10, jobs: 400 },
       run: async ({ clock }, n) => {
         if (n >= 200) await clock.sleep(60_000);
@@ -202,6 +186,5 @@ describe('the intake of a process', () => {
     expect(seen.returned).toBeLessThanOrEqual(30);
     expect(seen.mostHeld).toBeLessThanOrEqual(10);
     expect(seen.polls).toBe(0);
-    void stack;
   });
 });

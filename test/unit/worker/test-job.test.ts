@@ -110,12 +110,6 @@ describe('a job under test', () => {
     expect(job.stack.telemetry.total('JobsRestarted')).toBe(1);
   });
 
-  it('is charged for the death of a cell that it was alone in', async () => {
-    const job = testJob(count, { to: 5 });
-    expect(await job.run({ fault: 'cellDies' })).toBe('done');
-    expect(await job.row()).toMatchObject({ attempt: 2, crashes: 0, releases: 1 });
-  });
-
   it('is quarantined when its hosts are lost again and again', async () => {
     const job = testJob(count, { to: 5 });
     for (let lapse = 0; lapse < 5; lapse++) await job.run({ fault: 'hostDies' });

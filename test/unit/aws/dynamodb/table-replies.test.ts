@@ -1,18 +1,16 @@
 import {
   BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
-  DescribeTableCommand,
   DynamoDBClient,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, GetCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
 import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
-import { createTableInspection } from '../../../../lib/aws/dynamodb/table-inspection.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
@@ -144,34 +142,5 @@ describe('errors', () => {
     expect(writeError(write('j', { sum }), new Error('incorrect operand type')).message).toContain(
       "'a', 'b' is not a number, so 'complete'",
     );
-  });
-
-  it('a count that is complete has no cursor', async () => {
-    dynamoDb.on(QueryCommand).resolves({ Count: 3 });
-    expect(await table.count({ partition: 'r0', atMost: 5 })).toEqual({ count: 3 });
-  });
-});
-
-describe('a look at the table', () => {
-  const inspection = createTableInspection({ client, tableName: 'jobs' });
-
-  it('takes a reply that says nothing', async () => {
-    documents.on(ScanCommand).resolves({});
-    dynamoDb.on(DescribeTableCommand).resolves({});
-    expect(await inspection.scan({})).toEqual({ rows: [] });
-    expect(documents.commandCalls(ScanCommand)[0]?.args[0].input).toEqual({ TableName: 'jobs' });
-    expect(await inspection.describe()).toEqual({ status: 'UNKNOWN', rows: 0, bytes: 0, indexes: [] });
-    dynamoDb
-      .on(DescribeTableCommand)
-      .resolves({ Table: { GlobalSecondaryIndexes: [{}, { KeySchema: [] }] } });
-    expect((await inspection.describe()).indexes).toEqual([
-      { name: '', partitionKey: undefined, sortKey: undefined, projects: [] },
-      { name: '', partitionKey: undefined, sortKey: undefined, projects: [] },
-    ]);
-  });
-
-  it('reports rows and bytes as DynamoDB counts them', async () => {
-    dynamoDb.on(DescribeTableCommand).resolves({ Table: { ItemCount: 5, TableSizeBytes: 700 } });
-    expect(await inspection.describe()).toMatchObject({ rows: 5, bytes: 700 });
   });
 });

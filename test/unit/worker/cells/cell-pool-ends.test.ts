@@ -126,16 +126,6 @@ describe('a cell that has nothing to do any more', () => {
     await die(0);
     expect(puppets).toHaveLength(2);
   });
-
-  it('is replaced if it has kept much memory', async () => {
-    const { at, puppets, clock, ready, start, finish } = puppetPool();
-    ready(0);
-    start('a');
-    await clock.advance(TICK_MS);
-    at(0).shown.memory = 0.71 * MEMORY_BYTES;
-    await finish(0, 'a');
-    expect([at(0).done.ended, puppets.length]).toEqual([1, 2]);
-  });
 });
 
 describe('a tick of the host', () => {
@@ -168,23 +158,6 @@ describe('a tick of the host', () => {
     await finish(0, 'a');
     await finish(0, 'b');
     await die(0);
-    expect(ticking.every).toBeUndefined();
-  });
-
-  it('moves a job that a cell does not begin, and comes until the pulse of that cell is back', async () => {
-    const { at, ticking, ready, start, tick, finish, jobsOf } = puppetPool();
-    ready(0);
-    start('a');
-    await tick(1000 / TICK_MS);
-    expect(at(0).shared.granted(0).stop).toBe(0);
-    await tick();
-    expect(at(0).shared.granted(0).stop).not.toBe(0);
-    ready(1);
-    expect(jobsOf(1)).toEqual(['a']);
-    await finish(1, 'a');
-    expect(ticking.every).toBe(TICK_MS);
-    for (const index of [0, 1]) at(index).shown.pulse = 1;
-    await tick();
     expect(ticking.every).toBeUndefined();
   });
 

@@ -50,7 +50,7 @@ export class ShopStack extends Stack {
 
     // The metrics are ordinary ones, for whatever the shop wants to be told of besides the built-in alarms.
     this.invoices
-      .metricJobsRetried({ period: Duration.minutes(15) })
+      .metric('JobsRetried', { period: Duration.minutes(15) })
       .createAlarm(this, 'MailIsFlaky', { threshold: 100, evaluationPeriods: 1 });
   }
 }

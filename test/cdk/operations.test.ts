@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration, type Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -66,8 +66,8 @@ beforeAll(() => {
 });
 
 describe('metrics', () => {
-  it.each(metricNames)('%s has the same name in emitter, contract and method', (name) => {
-    const metric = standard.jobs[`metric${name}`]();
+  it.each(metricNames)('%s has the same name in emitter and contract', (name) => {
+    const metric = standard.jobs.metric(name);
     expect(metric).toMatchObject({
       namespace: METRIC_NAMESPACE,
       metricName: name,
@@ -82,7 +82,7 @@ describe('metrics', () => {
   });
 
   it('can be read by any statistic and period', () => {
-    const metric = standard.jobs.metricReclaimDelay({ statistic: 'p50', period: Duration.minutes(1) });
+    const metric = standard.jobs.metric('ReclaimDelay', { statistic: 'p50', period: Duration.minutes(1) });
     expect(metric.statistic).toBe('p50');
     expect(metric.period.toSeconds()).toBe(60);
   });
@@ -127,10 +127,6 @@ describe('alarms', () => {
   it('are those that an operator must be woken for', () => {
     expect(Object.keys(standard.jobs.alarms).sort()).toEqual([...usual].sort());
     standard.template.resourceCountIs('AWS::CloudWatch::Alarm', usual.length);
-    const more = synthesize({ moreAlarms: true });
-    expect(Object.keys(more.jobs.alarms).sort()).toEqual(
-      [...usual, 'ReaperDropped', 'ReaperErrors', 'ReclaimDelay', 'TableThrottled', 'WorkerThrottled'].sort(),
-    );
   });
 
   it('are paid for by their metrics, of which there are 16 at most', () => {
@@ -138,11 +134,10 @@ describe('alarms', () => {
       Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
     expect(paid(standard)).toBe(ALARM_METRICS);
     expect(paid(standard)).toBeLessThanOrEqual(16);
-    expect(paid(synthesize({ moreAlarms: true })) - paid(standard)).toBe(9);
   });
 
   it('watch metrics that are emitted, under this deployment’s name', () => {
-    const own = Object.values(alarmsOf(synthesize({ moreAlarms: true })))
+    const own = Object.values(alarmsOf(standard))
       .flatMap(metricsIn)
       .filter(({ Namespace }) => Namespace === METRIC_NAMESPACE);
     expect(own.length).toBeGreaterThan(6);
@@ -178,7 +173,7 @@ describe('alarms', () => {
     );
     for (const metric of cited)
       expect(evidence).toContain(`\n[${/AWS\/(\w+)/.exec(metric)?.[1]}](https://docs.aws.amazon.com/`);
-    const watched = Object.values(alarmsOf(synthesize({ moreAlarms: true })))
+    const watched = Object.values(alarmsOf(standard))
       .flatMap(metricsIn)
       .filter(({ Namespace }) => Namespace !== METRIC_NAMESPACE)
       .map(({ Namespace, MetricName: name }) => `${Namespace} ${name}`);
@@ -206,7 +201,7 @@ describe('alarms', () => {
   });
 
   it('have names that people can read, each of its own', () => {
-    const names = Object.values(alarmsOf(synthesize({ moreAlarms: true }))).map(({ AlarmName }) => AlarmName);
+    const names = Object.values(alarmsOf(standard)).map(({ AlarmName }) => AlarmName);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^Leasehold-Jobs: [A-Za-z ]{5,40}$/);
     for (const { AlarmDescription } of Object.values(alarmsOf(standard)))
@@ -215,38 +210,21 @@ describe('alarms', () => {
 
   // An expression has no value where one of its metrics has none, and AWS leaves many out while they are zero.
   it('take a metric that is not there for zero, but for the one that says that the system is in use', () => {
-    const expressions = Object.values(alarmsOf(synthesize({ moreAlarms: true }))).flatMap(
-      ({ Metrics = [] }) => Metrics.flatMap(({ Expression }) => Expression ?? []),
+    const expressions = Object.values(alarmsOf(standard)).flatMap(({ Metrics = [] }) =>
+      Metrics.flatMap(({ Expression }) => Expression ?? []),
     );
-    expect(expressions.length).toBeGreaterThan(3);
+    expect(expressions.length).toBeGreaterThan(2);
     for (const expression of expressions) {
       const bare = expression.replaceAll(/FILL\(\w+, 0\)/g, '').match(/[a-z]\w*/g) ?? [];
       expect(bare, expression).toEqual(expression.startsWith('IF(queue >= 0,') ? ['queue'] : []);
     }
   });
 
-  it('speak through one where that is asked for', () => {
-    const one = synthesizeIn(
-      (stack) =>
-        new LeaseholdJobs(stack, 'Jobs', {
-          jobs: someJobs,
-          alarmTopic: new Topic(stack, 'Pager'),
-          compositeAlarm: true,
-        }),
-    );
-    for (const alarm of Object.values(alarmsOf(one))) expect(alarm).not.toHaveProperty('AlarmActions');
-    const [composite] = Object.values(one.template.findResources('AWS::CloudWatch::CompositeAlarm'));
-    expect(composite?.Properties.AlarmActions).toHaveLength(1);
-    expect(JSON.stringify(flat(composite?.Properties.AlarmRule)).match(/ALARM\(/g)).toHaveLength(
-      usual.length,
-    );
-  });
-
   it('each link by https to the section of the runbook that has their name', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase());
     const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
-    for (const made of [synthesize({ moreAlarms: true, schedules: { nightly } }), containers])
+    for (const made of [synthesize({ schedules: { nightly } }), containers])
       for (const { AlarmName, AlarmDescription } of Object.values(alarmsOf(made))) {
         const title = AlarmName.replace(/^.*: /, '').toLowerCase();
         expect(headings).toContain(title);
@@ -260,7 +238,7 @@ describe('alarms', () => {
 
   it('come with a first command that the command line has', async () => {
     const context = { terminal: { columns: 80 } as Terminal, end: () => {} };
-    const alarms = alarmsOf(synthesize({ moreAlarms: true, schedules: { nightly } }));
+    const alarms = alarmsOf(synthesize({ schedules: { nightly } }));
     for (const { AlarmDescription } of Object.values(alarms)) {
       const [, line = ''] = / First: leasehold (.+)\. Runbook: /.exec(AlarmDescription) ?? [];
       const [name = '', ...args] = line.split(' ');
@@ -304,15 +282,9 @@ describe('alarms', () => {
 
   // By hand: skew 2 s, a second of SQS's granularity, half of delivery, half of a sweep.
   it('hold reclaim delays against the bound that the settings promise', () => {
-    const made = synthesize({ moreAlarms: true });
     const bound = 2000 + 1000 + 500 + 500;
-    expect(reclaimDelayBound(made.jobs.settings)).toBe(bound);
-    expect(alarmsOf(made).ReclaimDelay).toMatchObject({
-      MetricName: 'ReclaimDelay',
-      Statistic: 'Maximum',
-      ComparisonOperator: 'GreaterThanThreshold',
-      Threshold: bound,
-    });
+    expect(reclaimDelayBound(standard.jobs.settings)).toBe(bound);
+    expect(alarmsOf(standard).ReaperLate?.AlarmDescription).toContain(`later than ${bound / 1000} s after`);
   });
 
   // 15 minutes are the longest delay of a hint, and the longest invocation; 3 more are for metrics that come late.
@@ -364,13 +336,6 @@ describe('alarms', () => {
       Annotations.fromStack(from.stack).findWarning('*', Match.stringLikeRegexp('alarms notify no one'));
     expect(silence(both)).toEqual([]);
     expect(silence(standard)).toHaveLength(1);
-    const build = (stack: Stack) =>
-      new LeaseholdJobs(stack, 'Jobs', {
-        jobs: someJobs,
-        pageTopic: new Topic(stack, 'Page'),
-        compositeAlarm: true,
-      });
-    expect(() => synthesizeIn(build)).toThrow(/cannot tell pages from tickets/);
   });
 
   it('have thresholds and a runbook of the user’s own', () => {

@@ -10,7 +10,7 @@ withoutValidation();
 
 const read = (file: string) => readFileSync(join(projectRoot, file), 'utf8');
 const runbook = read('docs/operating/runbook.md');
-const made = synthesize({ moreAlarms: true });
+const made = synthesize();
 
 /** Everything in backticks outside of the fenced example. */
 const quotes = [

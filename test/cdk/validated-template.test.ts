@@ -52,7 +52,7 @@ function checkedApp(): App {
   new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
     jobs: {
-      ...{ jobs: someJobs, tracing: true, moreAlarms: true, reaperReservedConcurrency: 6 },
+      ...{ jobs: someJobs, tracing: true, reaperReservedConcurrency: 6 },
       ...{ encryptionKey: key, logEncryptionKey: key, environmentEncryptionKey: key },
       vpc,
       pools: {

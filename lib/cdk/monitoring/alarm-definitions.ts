@@ -4,7 +4,6 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { reclaimDelayBound } from '../../settings/recovery-bound.ts';
 import type { ResourceProps } from '../props/leasehold-jobs-props.ts';
-import { moreAlarms } from './more-alarms.ts';
 import { poolStalled, queueStalled } from './queue-stalled.ts';
 import type { AlarmDefinition, Watched } from './watched.ts';
 
@@ -24,8 +23,6 @@ export type AlarmProps = Pick<
   | 'throttleAlarmThreshold'
   | 'returnedAlarmThreshold'
   | 'queueAgeAlarmThreshold'
-  | 'moreAlarms'
-  | 'compositeAlarm'
 >;
 
 export const alarmDefinitions = (
@@ -39,7 +36,6 @@ export const alarmDefinitions = (
   ...(watched.functions.worker && workerErrors(watched.functions.worker)),
   ...reaperAlarms(watched),
   ...scheduleAlarms(watched),
-  ...(props.moreAlarms === true ? moreAlarms(watched) : undefined),
 });
 
 function jobAlarms(
@@ -52,21 +48,21 @@ function jobAlarms(
       title: 'jobs failed',
       first: 'ls --status failed',
       description: `${atLeast(failureAlarmThreshold, 'job')} failed for good within 5 minutes, including quarantined ones.`,
-      metric: metered.metricJobsFailed(perFiveMinutes),
+      metric: metered.metric('JobsFailed', perFiveMinutes),
       threshold: failureAlarmThreshold,
     },
     Crashes: {
       title: 'workers or handlers crash',
       first: 'ls --status quarantined',
       description: `${atLeast(crashAlarmThreshold, 'attempt')} ended within 5 minutes because the worker or the process that ran the handler died: out of memory, an exit, an endless loop, a lost machine.`,
-      metric: metered.metricJobsCrashed(perFiveMinutes),
+      metric: metered.metric('JobsCrashed', perFiveMinutes),
       threshold: crashAlarmThreshold,
     },
     Reclaims: {
       title: 'jobs were reclaimed',
       first: 'stats --workers',
       description: `${atLeast(reclaimAlarmThreshold, 'job')} lost the worker within 5 minutes, and went to the next one when the lease lapsed.`,
-      metric: metered.metricJobsReclaimed(perFiveMinutes),
+      metric: metered.metric('JobsReclaimed', perFiveMinutes),
       threshold: reclaimAlarmThreshold,
     },
   };
@@ -81,14 +77,14 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
       first: 'doctor',
       pages: true,
       description: `${atLeast(storeFailureAlarmThreshold, 'request')} to the table, or hints to the queue, failed within 5 minutes, after the SDK's own retries: permissions, key, throttling or network. Rows of a newer version count, too.`,
-      metric: metered.metricStoreFailures(perFiveMinutes),
+      metric: metered.metric('StoreFailures', perFiveMinutes),
       threshold: storeFailureAlarmThreshold,
     },
     Throttled: {
       title: 'DynamoDB throttles',
       first: 'stats',
       description: `${atLeast(throttleAlarmThreshold, 'request')} of workers and reapers in each 5 minutes were refused for load, for 10 minutes.`,
-      metric: metered.metricRequestsThrottled(perFiveMinutes),
+      metric: metered.metric('RequestsThrottled', perFiveMinutes),
       threshold: throttleAlarmThreshold,
       periods: 2,
     },
@@ -97,7 +93,7 @@ function storeAlarms({ metered }: Watched, props: AlarmProps): Record<string, Al
       first: 'doctor',
       pages: true,
       description: `${atLeast(returnedAlarmThreshold, 'message')} went back to the queue within 5 minutes because no job could be started. Lambda counts such invocations as a success.`,
-      metric: metered.metricMessagesReturned(perFiveMinutes),
+      metric: metered.metric('MessagesReturned', perFiveMinutes),
       threshold: returnedAlarmThreshold,
     },
   };
@@ -124,7 +120,7 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
     QueueAge: queueAge(queue, props),
     DeadLetters: {
       title: 'dead letters stay',
-      first: 'ls --dlq',
+      first: 'doctor',
       description: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
       // SQS reports each metric only while it has such messages.
       metric: new MathExpression({
@@ -186,7 +182,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
             period: MINUTE,
             statistic: Stats.MAXIMUM,
           }),
-          sweeps: metered.metricSweepDuration({ statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
+          sweeps: metered.metric('SweepDuration', { statistic: Stats.SAMPLE_COUNT, period: MINUTE }),
         },
         period: MINUTE,
         label: 'sweeps',
@@ -200,9 +196,9 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
     // Covers throttled ticks and dropped wakes: promised sweeps that did not happen.
     ReaperLate: {
       title: 'the reaper is late',
-      first: 'doctor --sweep --dry-run',
+      first: 'doctor',
       description: `Sweeps came later than promised, or jobs of dead workers were reclaimed later than ${reclaimDelayBound(settings) / 1000} s after their lease ended, twice or more in 5 minutes.`,
-      metric: metered.metricReaperLate({ period: FIVE_MINUTES }),
+      metric: metered.metric('ReaperLate', { period: FIVE_MINUTES }),
       threshold: 2,
     },
     ClockUnsound: {
@@ -210,7 +206,7 @@ function reaperAlarms({ metered, settings, wakeQueue }: Watched): Record<string,
       first: 'doctor',
       description: `A worker or reaper refuses to act, because its clock differs from DynamoDB's by more than half of the ${settings.skewMs / 1000} s that clocks may differ.`,
       // Only such a process reports its offset.
-      metric: metered.metricClockOffset({ period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
+      metric: metered.metric('ClockOffset', { period: FIVE_MINUTES, statistic: Stats.SAMPLE_COUNT }),
       threshold: 1,
     },
   };

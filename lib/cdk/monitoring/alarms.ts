@@ -1,12 +1,5 @@
 import { Annotations } from 'aws-cdk-lib';
-import {
-  Alarm,
-  AlarmRule,
-  AlarmState,
-  ComparisonOperator,
-  CompositeAlarm,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -43,16 +36,11 @@ export function createAlarms(
     });
     return [id, alarm];
   });
-  if (props.compositeAlarm === true) {
-    const audible = alarms.filter(([id]) => definitions[id]?.silent !== true);
-    notify(compositeOf(home, serviceName, audible), alarmTopic);
-  } else
-    for (const [id, alarm] of alarms)
-      notify(alarm, definitions[id]?.pages === true ? pageTopic : ticketTopic);
+  for (const [id, alarm] of alarms) notify(alarm, definitions[id]?.pages === true ? pageTopic : ticketTopic);
   return Object.fromEntries(alarms);
 }
 
-function notify(alarm: Alarm | CompositeAlarm, topic: ITopic | undefined): void {
+function notify(alarm: Alarm, topic: ITopic | undefined): void {
   if (topic === undefined) return;
   const action = new SnsAction(topic);
   alarm.addAlarmAction(action);
@@ -64,11 +52,3 @@ const warnOfSilence = (scope: Construct) =>
     'leasehold:alarms',
     "some alarms notify no one. Set 'alarmTopic' to an SNS topic that people read, or 'pageTopic' and 'ticketTopic'; for a system that no one operates, acknowledge this warning",
   );
-
-const compositeOf = (home: Construct, serviceName: string, alarms: readonly [string, Alarm][]) =>
-  new CompositeAlarm(home, 'Any', {
-    compositeAlarmName: `${serviceName}: something is wrong`,
-    alarmDescription:
-      'One of the alarms of this job system has gone off; its own description has the first command to run, and a link to the runbook.',
-    alarmRule: AlarmRule.anyOf(...alarms.map(([, alarm]) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM))),
-  });

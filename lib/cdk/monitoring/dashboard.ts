@@ -74,10 +74,10 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
         height: 4,
         setPeriodToTimeRange: true,
         metrics: [
-          metered.metricJobsReclaimed({ label: 'jobs reclaimed' }),
-          metered.metricReclaimDelay({ statistic: Stats.p(50), label: 'delay p50, ms' }),
-          metered.metricReclaimDelay({ statistic: Stats.p(99), label: 'delay p99, ms' }),
-          metered.metricReclaimDelay({ statistic: Stats.MAXIMUM, label: 'longest delay, ms' }),
+          metered.metric('JobsReclaimed', { label: 'jobs reclaimed' }),
+          metered.metric('ReclaimDelay', { statistic: Stats.p(50), label: 'delay p50, ms' }),
+          metered.metric('ReclaimDelay', { statistic: Stats.p(99), label: 'delay p99, ms' }),
+          metered.metric('ReclaimDelay', { statistic: Stats.MAXIMUM, label: 'longest delay, ms' }),
         ],
       }),
       new AlarmStatusWidget({
@@ -98,8 +98,8 @@ function header({ metered, settings, alarms, deadLetterQueue }: DashboardSubject
         width: COLUMNS / 2,
         height: 4,
         metrics: [
-          metered.metricLeasesLive({ period: MINUTE, label: 'live leases' }),
-          metered.metricJobsFailed({ period: MINUTE, label: 'failed' }),
+          metered.metric('LeasesLive', { period: MINUTE, label: 'live leases' }),
+          metered.metric('JobsFailed', { period: MINUTE, label: 'failed' }),
           deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period: MINUTE, label: 'dead letters' }),
         ],
       }),
@@ -111,15 +111,15 @@ function runningGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
   const counts = { period: MINUTE };
   return [
     graph('Jobs started and ended', [
-      metered.metricJobsClaimed(counts),
-      metered.metricJobsDone(counts),
-      metered.metricJobsReleased(counts),
-      metered.metricJobsCancelled(counts),
-      metered.metricJobsParked(counts),
-      metered.metricKeysMissing(counts),
+      metered.metric('JobsClaimed', counts),
+      metered.metric('JobsDone', counts),
+      metered.metric('JobsReleased', counts),
+      metered.metric('JobsCancelled', counts),
+      metered.metric('JobsParked', counts),
+      metered.metric('KeysMissing', counts),
     ]),
     graph('Running jobs (counted every 5 minutes)', [
-      metered.metricLeasesLive({ period: Duration.minutes(5) }),
+      metered.metric('LeasesLive', { period: Duration.minutes(5) }),
     ]),
   ];
 }
@@ -152,7 +152,7 @@ function waitingGraphs({ metered, queue, deadLetterQueue, pools }: DashboardSubj
       'Jobs waiting for a limit or a paused type',
       [
         metricBy(metered, TYPE_DIMENSION, 'JobsWaiting', Stats.MAXIMUM),
-        metered.metricTypesPaused({ period: MINUTE }),
+        metered.metric('TypesPaused', { period: MINUTE }),
       ],
       { right: [metricBy(metered, TYPE_DIMENSION, 'OldestWait', Stats.MAXIMUM)] },
     ),
@@ -182,14 +182,14 @@ function failureGraphs({ metered }: DashboardSubject): GraphWidgetProps[] {
     graph(
       'Failures',
       [
-        metered.metricJobsFailed(counts),
-        metered.metricJobsRetried(counts),
-        metered.metricMessagesRejected(counts),
-        metered.metricTicksLate(counts),
-        metered.metricRowsTooNew(counts),
-        metered.metricMessagesReturned(counts),
-        metered.metricMessagesForwarded(counts),
-        metered.metricStoreFailures(counts),
+        metered.metric('JobsFailed', counts),
+        metered.metric('JobsRetried', counts),
+        metered.metric('MessagesRejected', counts),
+        metered.metric('TicksLate', counts),
+        metered.metric('RowsTooNew', counts),
+        metered.metric('MessagesReturned', counts),
+        metered.metric('MessagesForwarded', counts),
+        metered.metric('StoreFailures', counts),
       ],
       { width: COLUMNS / 2 },
     ),
@@ -224,24 +224,24 @@ function crashGraphs({ metered, settings }: DashboardSubject): GraphWidgetProps[
   const delayBound = reclaimDelayBound(settings);
   return [
     graph('Crashes and reclaims', [
-      metered.metricJobsCrashed({ period: MINUTE }),
-      metered.metricCellsDied({ period: MINUTE }),
-      metered.metricCellsUnready({ period: MINUTE }),
-      metered.metricJobsRestarted({ period: MINUTE }),
-      metered.metricCrashThrottleOn({ period: MINUTE }),
-      metered.metricJobsReclaimed({ period: MINUTE }),
-      metered.metricJobsQuarantined({ period: MINUTE }),
+      metered.metric('JobsCrashed', { period: MINUTE }),
+      metered.metric('CellsDied', { period: MINUTE }),
+      metered.metric('CellsUnready', { period: MINUTE }),
+      metered.metric('JobsRestarted', { period: MINUTE }),
+      metered.metric('CrashThrottleOn', { period: MINUTE }),
+      metered.metric('JobsReclaimed', { period: MINUTE }),
+      metered.metric('JobsQuarantined', { period: MINUTE }),
     ]),
     graph(
       'Reclaim delay, ms',
       [
-        metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(50), label: 'p50' }),
-        metered.metricReclaimDelay({ period: MINUTE, statistic: Stats.p(99), label: 'p99' }),
+        metered.metric('ReclaimDelay', { period: MINUTE, statistic: Stats.p(50), label: 'p50' }),
+        metered.metric('ReclaimDelay', { period: MINUTE, statistic: Stats.p(99), label: 'p99' }),
       ],
       { leftAnnotations: [{ value: delayBound, label: `bound ${seconds(delayBound)}`, color: '#d62728' }] },
     ),
-    graph('Oldest lapsed lease, ms', [metered.metricOldestLapsedLease({ period: MINUTE })], {
-      right: [metered.metricReaperLate({ period: MINUTE, label: 'reaper late' })],
+    graph('Oldest lapsed lease, ms', [metered.metric('OldestLapsedLease', { period: MINUTE })], {
+      right: [metered.metric('ReaperLate', { period: MINUTE, label: 'reaper late' })],
     }),
   ];
 }
@@ -257,14 +257,14 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
       label: `${index ?? 'table'} ${metricName === 'WriteThrottleEvents' ? 'writes' : 'reads'}`,
     });
   return [
-    graph('Sweeps, ms', [metered.metricSweepDuration({ period: MINUTE, label: 'p99' })]),
+    graph('Sweeps, ms', [metered.metric('SweepDuration', { period: MINUTE, label: 'p99' })]),
     graph(
       'Function errors',
       named.map(([name, fn]) => fn.metricErrors({ period: MINUTE, label: name })),
     ),
     graph('Throttles', [
       ...named.map(([name, fn]) => fn.metricThrottles({ period: MINUTE, label: name })),
-      metered.metricRequestsThrottled({ period: MINUTE, label: 'seen by clients' }),
+      metered.metric('RequestsThrottled', { period: MINUTE, label: 'seen by clients' }),
       metricBy(metered, LIMIT_DIMENSION, 'RequestsThrottled', 'Sum'),
       throttled('WriteThrottleEvents'),
       throttled('ReadThrottleEvents'),
@@ -272,11 +272,11 @@ function internalGraphs({ metered, functions, table }: DashboardSubject): GraphW
       throttled('ReadThrottleEvents', byLease.name),
     ]),
     graph('Leases lost, fenced writes, clocks', [
-      metered.metricWritesFenced(counts),
-      metered.metricLeasesLost(counts),
-      metered.metricLateCompletions(counts),
-      metered.metricHintsSent(counts),
-      metered.metricClockOffset(counts),
+      metered.metric('WritesFenced', counts),
+      metered.metric('LeasesLost', counts),
+      metered.metric('LateCompletions', counts),
+      metered.metric('HintsSent', counts),
+      metered.metric('ClockOffset', counts),
     ]),
   ];
 }

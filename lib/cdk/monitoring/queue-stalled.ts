@@ -34,7 +34,7 @@ function noneStarted({ metered, queue, settings }: Watched): AlarmDefinition {
       expression: 'IF(FILL(age, 0) > 0 AND FILL(claimed, 0) == 0, 1, 0)',
       usingMetrics: {
         age: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: Stats.MAXIMUM }),
-        claimed: metered.metricJobsClaimed({ period: MINUTE, statistic: Stats.SUM }),
+        claimed: metered.metric('JobsClaimed', { period: MINUTE, statistic: Stats.SUM }),
       },
       period: MINUTE,
       label: 'messages wait, no job is started',

@@ -45,8 +45,6 @@ const resourceProps = {
   throttleAlarmThreshold: true,
   returnedAlarmThreshold: true,
   queueAgeAlarmThreshold: true,
-  moreAlarms: true,
-  compositeAlarm: true,
   runbookUrl: true,
   dashboard: true,
   tracing: true,
@@ -87,10 +85,6 @@ export function checkProps(props: LeaseholdJobsProps): void {
       ...(['vpcSubnets', 'securityGroups'] as const)
         .filter((name) => props[name] !== undefined)
         .map((name) => `prop '${name}' has no effect without a 'vpc'. Add the VPC or remove it`),
-    );
-  if (props.compositeAlarm === true && (props.pageTopic ?? props.ticketTopic) !== undefined)
-    problems.push(
-      `prop 'compositeAlarm' makes one alarm for all, which cannot tell pages from tickets. Give 'alarmTopic' alone, or remove 'compositeAlarm'`,
     );
   problems.push(...reaperProblems(props), ...functionProblems(props));
   if (problems.length > 0) throw new SettingsError(problems);

@@ -163,13 +163,6 @@ export interface ResourceProps {
   /** Age of the oldest message that triggers the alarm QueueAge. @default Duration.hours(1) */
   readonly queueAgeAlarmThreshold?: Duration;
   /**
-   * Adds alarms on AWS's own counts of reaper failures and throttling. Nine metrics at $0.10 a month each.
-   * @default false
-   */
-  readonly moreAlarms?: boolean;
-  /** Adds one alarm above all others, which alone notifies `alarmTopic`. $0.50 a month. @default false */
-  readonly compositeAlarm?: boolean;
-  /**
    * The runbook's URL for alarm descriptions; the section's anchor is appended.
    * @default - the runbook of the published package
    */

@@ -119,12 +119,6 @@ export const granteeAccess = {
     poolQueues: [...OBSERVE.poolQueues, 'sqs:SendMessage'],
     // No worker publishes the event of a job that is cancelled before it runs.
     eventBus: ['events:PutEvents'],
-    deadLetterQueue: [
-      ...DESCRIBE_DEAD_LETTERS,
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:ChangeMessageVisibility',
-    ],
   },
 } as const satisfies Record<string, Access>;
 

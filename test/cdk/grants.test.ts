@@ -81,8 +81,6 @@ const looks = (running: string, failed: string): readonly (readonly string[])[] 
   ['show', failed],
   ['stats', '--workers'],
   ['stats', '--service', 'own'],
-  ['doctor', '--sweep', '--dry-run'],
-  ['revive', '--dlq', '--dry-run'],
   ['schedules'],
 ];
 
@@ -113,7 +111,6 @@ describe('an observer', () => {
     for (const [permission, ...args] of [
       ['dynamodb:UpdateItem', 'cancel', running, '--yes'],
       ['sqs:SendMessage', 'send', 'count-primes', '{"below":10}'],
-      ['sqs:ReceiveMessage', 'ls', '--dlq'],
       ['dynamodb:PartiQLUpdate', 'doctor', '--sweep'],
     ] as const) {
       const { code, stderr } = await runInProcess(args, { environment: gate.environment });
@@ -128,9 +125,6 @@ describe('an operator', () => {
   it('can use every command, and is granted nothing that none of them uses', async () => {
     const { running, failed } = await seed('operated');
     const other = await seed('other');
-    await engines.send(engines.queues.deadLetterQueue, [
-      jobBody('count-primes', { below: 10 }, { jobId: 'dead' }),
-    ]);
     const gate = await gateOf('operate');
     const lapsed = await lapse('swept');
     await runAll(gate, [...looks(running, failed), ['doctor', '--sweep']]);
@@ -146,8 +140,6 @@ describe('an operator', () => {
       ['limit', 'count-primes', '3'],
       ['revive', failed],
       ['revive', '--type', 'count-primes', '--yes'],
-      ['ls', '--dlq'],
-      ['revive', '--dlq', '--yes'],
     ]);
     await runInProcess(['doctor', '--repair', '--yes'], { environment: gate.environment });
     expect([...gate.denied]).toEqual([]);

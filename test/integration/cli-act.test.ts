@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
@@ -227,18 +227,6 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect(run.code).toBe(0);
       expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1 \(ended\), old-2 \(ended\)/);
       expect(run.stdout).toMatch(/worker-live +live +6 s ago +1 +new-1/);
-      const { workers } = (await system.run(['stats', '--workers', '--stale', '--json'])).json<{
-        workers: { worker: string }[];
-      }>();
-      expect(workers.map((each) => each.worker)).toEqual(['worker-dead']);
-    });
-
-    it('says when it read only some leases, and refuses a limit of none', async () => {
-      await claim('j1', 'w/1');
-      await claim('j2', 'w/2');
-      const run = await system.run(['stats', '--workers', '--limit', '1', '--json']);
-      expect(run.json()).toMatchObject({ leasesRead: 1, isCut: true });
-      expect((await system.run(['stats', '--workers', '--limit', '0'])).code).toBe(2);
     });
   });
 
@@ -261,26 +249,6 @@ describeOnOneEngine('acting on jobs', (engine) => {
         deadLetters: object;
       }>();
       expect(figures.deadLetters).toMatchObject({ visible: 0 });
-    });
-
-    it('prints one document a look, and stops when told', async () => {
-      await claim('live');
-      const interrupt = new AbortController();
-      const run = system.run(['stats', '--watch', '--json', '--every', '1s'], {
-        interrupted: interrupt.signal,
-      });
-      await expect.poll(() => clock.sleepers).toBe(1);
-      await clock.advance(1000);
-      await expect.poll(() => clock.sleepers).toBe(1);
-      interrupt.abort(new Error('interrupted'));
-      const { code, stdout } = await run;
-      const looks = stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      expect(code).toBe(0);
-      expect(looks.map((look) => look.running.count)).toEqual([1, 1]);
-      expect(looks[1].at - looks[0].at).toBe(1000);
     });
   });
 });
@@ -463,45 +431,5 @@ describe('sending', () => {
     const run = await system.run(['send', 'email', '1'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('--queue-url URL');
-  });
-});
-
-describe('the dead-letter queue', () => {
-  let system: CliSystem;
-  beforeEach(async () => {
-    system = await createCliSystem(anyEngine());
-    for (const body of ['{"hint":"a"}', '{"type":"email","payload":1}', 'rubbish'])
-      await system.sqs.send(new SendMessageCommand({ QueueUrl: system.deadLetterUrl, MessageBody: body }));
-  });
-  afterEach(() => system.close());
-
-  it('is read without taking anything away', async () => {
-    for (let round = 0; round < 2; round++) {
-      const { messages } = (await system.run(['ls', '--dlq', '--json'])).json<{
-        messages: { what: string }[];
-      }>();
-      expect(messages.map(({ what }) => what).sort()).toEqual(['email', 'hint', 'unreadable']);
-    }
-  });
-
-  it('is sent to the job queue again after a yes, and only counted in a dry run', async () => {
-    const dry = await system.run(['revive', '--dlq', '--dry-run', '--json']);
-    expect(dry.json()).toMatchObject({ moved: 0, wouldMove: 3 });
-    expect((await system.run(['revive', '--dlq'])).code).toBe(2);
-    const run = await system.run(['revive', '--dlq', '--yes', '--rate', '1000', '--json']);
-    expect([run.code, run.json()]).toEqual([0, { moved: 3, failures: [] }]);
-    expect((await system.run(['ls', '--dlq', '--json'])).json()).toEqual({ messages: [] });
-    const reply = await system.sqs.send(
-      new ReceiveMessageCommand({ QueueUrl: system.queueUrl, MaxNumberOfMessages: 10 }),
-    );
-    expect(reply.Messages).toHaveLength(3);
-  });
-
-  it('takes no filter of jobs, and wants a queue that has one', async () => {
-    expect((await system.run(['ls', '--dlq', '--type', 'email'])).code).toBe(2);
-    expect((await system.run(['revive', '--dlq', '--quarantined'])).code).toBe(2);
-    const run = await system.run(['ls', '--dlq', '--queue-url', system.deadLetterUrl]);
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain('no redrive policy');
   });
 });

@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { scheduleNext } from '../../lib/protocol/store/reaper-row.ts';
-import { bin, type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
+import { type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
@@ -22,7 +21,7 @@ interface Case {
 }
 
 /** These start a process in every run; the others do in the deep one, and are run in this process otherwise. */
-const PROCESSES = ['send', 'show', 'cancel', 'complete'];
+const PROCESSES = ['send', 'show', 'cancel'];
 
 /** Each verb as its users run it: one good case and one bad one. */
 const cases: readonly Case[] = [
@@ -30,16 +29,15 @@ const cases: readonly Case[] = [
   { args: ['send', 'bad type'], code: 2, stderr: "'type' is 'bad type'" },
   { args: ['ls', '--status', 'running'], code: 0, stdout: /held +email +running/ },
   { args: ['ls', '--status', 'done'], code: 1, stderr: '--scan' },
-  { args: ['show', 'held', '--row'], code: 0, stdout: /owner +worker-a\/1/ },
+  { args: ['show', 'held', '--row'], code: 0, stdout: '"leaseOwner": "worker-a/1"' },
   { args: ['show', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
   { args: ['show', 'held'], code: 0, stdout: 'What happens next' },
   { args: ['show'], code: 2, stderr: "missing required argument 'id'" },
-  { args: ['stats', '--watch', '--times', '1'], code: 0, stdout: /running +\d/ },
-  { args: ['stats', '--watch', '--every', 'often'], code: 2, stderr: 'Give a duration' },
+  { args: ['ls', '--older-than', 'often'], code: 2, stderr: 'Give a duration' },
   { args: ['show', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['cancel', 'a', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['stats', '--workers'], code: 0, stdout: /worker-a +live/ },
-  { args: ['stats', '--workers', '--limit', 'all'], code: 2, stderr: 'whole number' },
+  { args: ['ls', '--limit', 'all'], code: 2, stderr: 'whole number' },
   { args: ['stats', '--json'], code: 0, stdout: '"running":{"count":' },
   { args: ['stats', 'now'], code: 2, stderr: 'too many arguments' },
   { args: ['revive', 'failed-1'], code: 0, stdout: 'pending again' },
@@ -50,17 +48,11 @@ const cases: readonly Case[] = [
   { args: ['take-back', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
   { args: ['revive', '--type', 'email', '--yes'], code: 0, stdout: 'revived 1 job' },
   { args: ['revive'], code: 2, stderr: '--type, --error' },
-  { args: ['ls', '--dlq'], code: 0, stdout: '0 messages' },
-  { args: ['ls', '--dlq', '--scan'], code: 2, stderr: 'cannot be used with' },
-  { args: ['doctor', '--sweep', '--dry-run'], code: 0, stdout: 'No lease has lapsed' },
   { args: ['doctor', '--sweep', '--repair'], code: 2, stderr: 'either --repair or --sweep' },
   { args: ['doctor'], code: 0, stdout: 'no problems' },
   { args: ['doctor', '--queue-url', 'http://127.0.0.1:1/q'], code: 2, stdout: 'could not be checked' },
   { args: ['plan', '--rate', '1', '--duration', '1m'], code: 0, stdout: 'shards needed' },
   { args: ['plan'], code: 2, stderr: 'Give two of' },
-  { args: ['complete', '--', 'ls', '--status', ''], code: 0, stdout: 'unfinished' },
-  { args: ['complete', '--', 'comp'], code: 0, stdout: /^completion\t[^\n]+\n:4\n$/ },
-  { args: ['completion', 'nosh'], code: 2, stderr: 'Allowed choices are' },
 ];
 
 describe('the process', () => {
@@ -100,17 +92,9 @@ describe('the process', () => {
       expect(run.code).toBe(code);
     });
 
-  it('stops watching on Ctrl-C, without an error', async () => {
-    const run = await system.spawn(['stats', '--watch', '--every', '1h', '--json', '--type', 'email'], {
-      started: (child) => child.kill('SIGINT'),
-    });
-    expect([run.code, run.stderr]).toEqual([0, '']);
-    expect(run.stdout.trim().split('\n')).toHaveLength(1);
-  });
-
   it('tells times in the zone of the shell', async () => {
-    const run = await system.spawn(['show', 'held', '--row'], { environment: { TZ: 'Asia/Tokyo' } });
-    expect(run.stdout).toMatch(/created +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (GMT\+9|JST)/);
+    const run = await system.spawn(['show', 'held'], { environment: { TZ: 'Asia/Tokyo' } });
+    expect(run.stdout).toMatch(/^\d{4}-\d\d-\d\d (GMT\+9|JST)$/m);
   });
 
   it('prints colors only when asked to, off a screen', async () => {
@@ -119,35 +103,6 @@ describe('the process', () => {
     expect(
       (await system.spawn(['ls'], { environment: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout,
     ).not.toContain(color);
-  });
-
-  it('prints completion scripts that the shell can read', async () => {
-    for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
-      const { code, stdout } = await runInProcess(['completion', shell]);
-      expect([shell, code]).toEqual([shell, 0]);
-      expect(stdout).toMatch(/leasehold complete|leasehold['" ]+complete/);
-    }
-  });
-
-  // Other shells may not be installed; bash is, wherever the tests run.
-  it('completes in a plain bash that sourced the script twice', async () => {
-    const { stdout } = await runInProcess(['completion', 'bash']);
-    const session = [
-      `leasehold() { '${process.execPath}' '${bin}' "$@"; }`,
-      'source /dev/stdin <<"SCRIPT"',
-      stdout,
-      'SCRIPT',
-      'source /dev/stdin <<"SCRIPT"',
-      stdout,
-      'SCRIPT',
-      'compopt() { :; }',
-      'COMP_WORDS=(leasehold ls --status quar)',
-      'COMP_CWORD=3',
-      '__leasehold_complete',
-      'echo "$COMPREPLY"',
-    ].join('\n');
-    const run = spawnSync('bash', ['--norc', '-eu'], { input: session, encoding: 'utf8' });
-    expect([run.stdout, run.stderr]).toEqual(['quarantined\n', '']);
   });
 
   it('serves a console until Ctrl-C', async () => {

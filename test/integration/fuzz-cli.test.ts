@@ -15,10 +15,10 @@ import { fuzzRuns } from '../support/fuzz-runs.ts';
 import { newJob } from '../support/jobs.ts';
 import { row } from '../support/rows.ts';
 
-/** These serve until they are stopped, or print a script. */
-const LEFT_OUT = ['dev', 'console', 'completion', 'complete', 'help'];
+/** These serve until they are stopped. */
+const LEFT_OUT = ['dev', 'console', 'help'];
 /** An odd address leads out of this machine, and a file may be anything. */
-const ELSEWHERE = /--(queue-url|dlq-url|dynamodb-endpoint|sqs-endpoint|region|prices|file|worker|data)/;
+const ELSEWHERE = /--(queue-url|region|prices|file|worker|data)/;
 
 const leaves = (command: Command): Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
@@ -58,12 +58,7 @@ const commandLine = fc.constantFrom(...commands).chain((command) => {
         .subarray([...options], { maxLength: Math.min(4, options.length) })
         .chain((chosen) => fc.tuple(...chosen.map(optionOf))),
     )
-    .map(([words, given]) => [
-      ...nameOf(command),
-      ...words,
-      ...given.flat(),
-      ...(given.flat().includes('--watch') ? ['--times=1'] : []),
-    ]);
+    .map(([words, given]) => [...nameOf(command), ...words, ...given.flat()]);
 });
 
 /** What stands behind `--` is a name, whatever it looks like. */

@@ -51,9 +51,6 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     write: (text) => {
       written.stdout += text;
     },
-    erase: (lines) => {
-      written.stdout += `<erase ${lines}>`;
-    },
     note: (text) => {
       written.stderr += text;
     },
@@ -66,7 +63,6 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     isScreen: false,
     hasColors: options.hasColors ?? false,
     columns: options.columns ?? Number.POSITIVE_INFINITY,
-    rows: 40,
     noteHasColors: options.hasColors ?? false,
     noteColumns: options.columns ?? Number.POSITIVE_INFINITY,
     timeZone: 'UTC',
@@ -83,7 +79,7 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
   return asRun(code, written.stdout, written.stderr);
 }
 
-export const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
+const bin = join(import.meta.dirname, '..', '..', 'bin', 'leasehold.ts');
 
 /** Nothing that says where a system is, and what makes processes start sooner. */
 export function bareEnvironment(): NodeJS.ProcessEnv {

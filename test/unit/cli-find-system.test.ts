@@ -120,13 +120,10 @@ it('reaches a local stack by its own endpoints and credentials, never by those o
   expect(findSystem({}, shell, folder).environment).toMatchObject(local.environment);
 });
 
-it('lets options of region and endpoints win', () => {
-  const { environment } = findSystem(
-    { table: 't', region: 'eu-north-1', dynamodbEndpoint: 'http://d', sqsEndpoint: 'http://s' },
-    { AWS_REGION: 'us-east-1' },
-    folder,
-  );
-  expect(clientConfig(environment, 'DYNAMODB')).toEqual({ region: 'eu-north-1', endpoint: 'http://d' });
+it('lets the option of the region win', () => {
+  const shell = { AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_SQS: 'http://s' };
+  const { environment } = findSystem({ table: 't', region: 'eu-north-1' }, shell, folder);
+  expect(clientConfig(environment, 'DYNAMODB')).toEqual({ region: 'eu-north-1' });
   expect(clientConfig(environment, 'SQS')).toEqual({ region: 'eu-north-1', endpoint: 'http://s' });
 });
 

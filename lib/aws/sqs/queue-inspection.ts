@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
 
-/** Keeps CLI help and completion from loading an SDK. */
+/** Keeps CLI help from loading an SDK. */
 const sdk = () => import('@aws-sdk/client-sqs');
 
 export interface QueueDescription {

@@ -70,6 +70,7 @@ export const dataKeys = (jobId: string, pointer: DataPointer): string[] =>
 export const dataKey = (jobId: string, place: string, part: number): string =>
   `${jobId}#${place}${part === 0 ? '' : `~${part}`}`;
 
+/** @internal */
 export const ownerOfData = (key: string): string | undefined => {
   const at = key.indexOf('#');
   return at === -1 ? undefined : key.slice(0, at);

@@ -103,10 +103,5 @@ export const commands: readonly CommandEntry[] = [
       summary: 'run a worker process, for containers',
       load: () => import('./commands/work.ts'),
     },
-    {
-      name: 'completion',
-      summary: 'print a script for Tab completion in your shell',
-      load: () => import('./commands/completion.ts'),
-    },
   ]),
 ];

@@ -29,8 +29,6 @@ export function withSystem(command: Command): Command {
   option('--table <name>', 'jobs table (default: LEASEHOLD_TABLE_NAME)');
   option('--queue-url <url>', 'job queue (default: LEASEHOLD_QUEUE_URL)');
   option('--region <region>', 'AWS region (default: AWS_REGION, then the profile)');
-  option('--dynamodb-endpoint <url>', 'for local engines (default: AWS_ENDPOINT_URL_DYNAMODB)');
-  option('--sqs-endpoint <url>', 'for local engines (default: AWS_ENDPOINT_URL_SQS)');
   return withJson(command);
 }
 

@@ -10,31 +10,22 @@ import type { Output } from './terminal/output.ts';
 
 const PAGE = 500;
 const NAMED = 3;
+const MOST_LEASES = 20_000;
 
-export async function listWorkers(
-  system: System,
-  output: Output,
-  now: number,
-  options: { readonly stale?: boolean; readonly limit: number },
-): Promise<void> {
-  const { entries, isCut } = await readRunning(system, options.limit);
-  const views = leaseHolders(entries, now, system.settings).filter(
-    (view) => options.stale !== true || view.state === 'STALE',
-  );
+export async function listWorkers(system: System, output: Output, now: number): Promise<void> {
+  const { entries, isCut } = await readRunning(system);
+  const views = leaseHolders(entries, now, system.settings);
   output.json({ workers: views, leasesRead: entries.length, isCut });
   show(output, views, now);
-  if (isCut) output.note(`Only the first ${counted(entries.length, 'lease')} were read; raise --limit.`);
+  if (isCut) output.note(`Only the first ${counted(entries.length, 'lease')} were read.`);
 }
 
-async function readRunning(
-  system: System,
-  limit: number,
-): Promise<{ entries: RunningEntry[]; isCut: boolean }> {
+async function readRunning(system: System): Promise<{ entries: RunningEntry[]; isCut: boolean }> {
   const entries: RunningEntry[] = [];
   const shards = allShards(system.settings.shards).running;
   for await (const found of allLeases(system.table, { shards, pageSize: PAGE })) {
     if (found.entry?.status !== 'running') continue;
-    if (entries.length === limit) return { entries, isCut: true };
+    if (entries.length === MOST_LEASES) return { entries, isCut: true };
     entries.push(found.entry);
   }
   return { entries, isCut: false };

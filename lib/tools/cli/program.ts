@@ -4,9 +4,6 @@ import { type CommandEntry, commands } from './commands.ts';
 import type { CliContext } from './define-command.ts';
 
 const WIDEST_HELP = 110;
-/** The completion scripts call this on every Tab. */
-const COMPLETE = 'complete';
-const SCRIPTS = 'completion-scripts';
 
 const MORE = `
 Exit codes: 0 done; 1 refused, failed, or a problem was found; 2 usage error or
@@ -62,16 +59,12 @@ export async function createProgram(
     if (entry.alias !== undefined) command.alias(entry.alias);
     program.addCommand(inheriting(command.summary(entry.summary).helpGroup(entry.group), program));
   }
-  if (args[0] === COMPLETE) {
-    const { default: tab } = await import('@bomb.sh/tab/commander');
-    tab(program, { completionCommandName: SCRIPTS }).commands.delete(SCRIPTS);
-  }
   return program;
 }
 
 const entryIn = (args: readonly string[]): CommandEntry | undefined =>
   args
-    .slice(0, args[0] === 'help' ? 2 : args[0] === COMPLETE ? undefined : 1)
+    .slice(0, args[0] === 'help' ? 2 : 1)
     .flatMap((word) => commands.filter(({ name, alias }) => name === word || alias === word))[0];
 
 /** `addCommand` copies nothing: without this, a command would write and exit past its terminal. */

@@ -13,7 +13,7 @@ import { createProgress } from './terminal/progress.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseInstant } from './terminal/time.ts';
 
-export interface FailureFilter {
+interface FailureFilter {
   readonly type?: readonly string[];
   readonly error?: string;
   readonly since?: string;
@@ -21,7 +21,7 @@ export interface FailureFilter {
   readonly quarantined?: boolean;
 }
 
-interface ReviveManyOptions extends FailureFilter {
+export interface ReviveManyOptions extends FailureFilter {
   readonly now?: boolean;
   readonly limit: number;
   readonly rate: number;

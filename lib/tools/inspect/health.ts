@@ -176,7 +176,7 @@ function outcomeReasons({ lastHour, deadLetters }: HealthSigns): HealthReason[] 
         'deadLetters',
         'degraded',
         `${counted(inDeadLetters, 'message is', 'messages are')} in the dead-letter queue`,
-        "its consumer should have turned them into rows; list them with 'leasehold ls --dlq'",
+        'its consumer should have turned them into rows; its log names the reason why it does not',
       ),
     );
   return found;

@@ -13,7 +13,6 @@ import { formatRoughly } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
 import { formatDollars } from '../../plan/format-dollars.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
-import { listDeadLetters } from '../dead-letters.ts';
 import {
   type CliContext,
   durationOption,
@@ -28,10 +27,9 @@ import { leaseCell, statusCell } from '../format-job.ts';
 import type { SystemOptions } from '../system/find-system.ts';
 import type { System } from '../system/system.ts';
 import { firstLine, type Output } from '../terminal/output.ts';
-import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
 import type { Cell, Column } from '../terminal/text-table.ts';
 
-interface LsOptions extends SystemOptions, RedrawOptions {
+interface LsOptions extends SystemOptions {
   readonly status: (typeof listStatuses)[number];
   readonly type?: readonly string[];
   readonly owner?: string;
@@ -41,9 +39,6 @@ interface LsOptions extends SystemOptions, RedrawOptions {
   readonly limit: number;
   readonly cursor?: string;
   readonly scan?: boolean;
-  readonly watch?: boolean;
-  readonly dlq?: boolean;
-  readonly dlqUrl?: string;
 }
 
 export function createCommand(context: CliContext): Command {
@@ -58,30 +53,9 @@ export function createCommand(context: CliContext): Command {
     .option('-n, --limit <n>', 'jobs to show', numberOption(1, MAX_LISTED), 50)
     .option('--cursor <cursor>', 'continue where an earlier listing stopped')
     .option('--scan', 'read the whole table: the only way to find done and cancelled jobs')
-    .option('-w, --watch', 'repeat until Ctrl-C; --json prints one document per line')
-    .addOption(
-      new Option(
-        '--dlq',
-        'list the messages of the dead-letter queue instead, and leave them there',
-      ).conflicts(['type', 'owner', 'parked', 'key', 'olderThan', 'cursor', 'scan', 'watch']),
-    )
-    .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
     .action((options: LsOptions) =>
       onSystem(context, options, async (system, output) => {
-        const { clock } = context.terminal;
-        if (options.dlq === true) {
-          await listDeadLetters(system, output, options);
-          return exitCodes.ok;
-        }
-        if (options.watch === true) {
-          refuseDear(options);
-          await redraw(context, options, async (drawing) => {
-            const now = clock.now();
-            show(system, drawing, await list(system, drawing, options, now), now);
-          });
-          return exitCodes.ok;
-        }
-        const now = clock.now();
+        const now = system.clock.now();
         const listing = await list(system, output, options, now);
         show(system, output, listing, now);
         if (options.status === 'unfinished' && listing.jobs.length === 0)
@@ -92,20 +66,12 @@ export function createCommand(context: CliContext): Command {
       }),
     );
   return withExamples(
-    withSystem(withWide(withRedraw(command))),
+    withSystem(withWide(command)),
     'leasehold ls --status running --older-than 10m',
     'leasehold ls --status failed --type email --json',
     'leasehold ls --parked --type sync --key tenant-7',
     'leasehold ls --status done --scan --limit 20',
-    'leasehold ls --status running --watch --every 5s',
-    'leasehold ls --dlq --limit 20',
   );
-}
-
-/** A scan is cheap once, but not every two seconds. */
-function refuseDear({ scan }: LsOptions): void {
-  if (scan === true)
-    throw new CliError('--watch would read the whole table repeatedly. Leave out --scan or --watch');
 }
 
 async function list(system: System, output: Output, options: LsOptions, now: number): Promise<Listing> {

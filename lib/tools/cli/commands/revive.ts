@@ -1,9 +1,8 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { actOnJob } from '../../../client/act-on-job.ts';
 import type { Job } from '../../../protocol/job.ts';
 import { formatAge } from '../../inspect/format-duration.ts';
 import { CliError, type ExitCode } from '../cli-error.ts';
-import { type ResendOptions, resendDeadLetters } from '../dead-letters.ts';
 import {
   type CliContext,
   listOption,
@@ -17,16 +16,13 @@ import {
   withWide,
 } from '../define-command.ts';
 import { operate, reportOperated } from '../operate.ts';
-import { type FailureFilter, reviveMany } from '../revive-many.ts';
+import { type ReviveManyOptions, reviveMany } from '../revive-many.ts';
 import type { SystemOptions } from '../system/find-system.ts';
 import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-interface ReviveOptions extends SystemOptions, FailureFilter, ResendOptions {
-  readonly now?: boolean;
-  readonly dlq?: boolean;
-}
+type ReviveOptions = SystemOptions & ReviveManyOptions;
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('revive')
@@ -37,12 +33,6 @@ export function createCommand(context: CliContext): Command {
     .option('--since <instant>', 'that failed since then (ISO 8601, or a duration ago)', pastOption)
     .option('--until <instant>', 'that failed until then (ISO 8601, or a duration ago)', pastOption)
     .option('--quarantined', 'that crashed or lost their worker too often')
-    .addOption(
-      new Option('--dlq', 'send the messages of the dead-letter queue to the job queue again').conflicts([
-        ...['type', 'error', 'since', 'until', 'quarantined', 'now'],
-      ]),
-    )
-    .option('--dlq-url <url>', "dead-letter queue (default: the one in the job queue's redrive policy)")
     .option('--now', 'run now what would run later')
     .option('-n, --limit <n>', 'at most this many', numberOption(1, 1_000_000), 10_000)
     .option('--rate <n>', 'at most this many per second', positiveOption, 50)
@@ -56,7 +46,6 @@ export function createCommand(context: CliContext): Command {
     'leasehold revive report-2026-03 report-2026-04',
     'leasehold revive --type email --error ETIMEDOUT --since 2h --dry-run',
     'leasehold revive --quarantined --rate 5 --yes',
-    'leasehold revive --dlq --dry-run',
   );
 }
 
@@ -67,18 +56,17 @@ async function revive(
   ids: readonly string[],
   options: ReviveOptions,
 ): Promise<ExitCode> {
-  const { type, error, since, until, quarantined, dlq } = options;
-  const isFiltered = [type, error, since, until, quarantined, dlq].some((given) => given !== undefined);
+  const { type, error, since, until, quarantined } = options;
+  const isFiltered = [type, error, since, until, quarantined].some((given) => given !== undefined);
   if (ids.length > 0 === isFiltered)
     throw new CliError(
       isFiltered
         ? `Give either job ids or a filter; got both, '${ids[0]}' among them`
-        : "Name what to run again: job ids, or --type, --error, --since, --until, --quarantined or --dlq. 'leasehold ls --status failed' lists failed jobs",
+        : "Name what to run again: job ids, or --type, --error, --since, --until or --quarantined. 'leasehold ls --status failed' lists failed jobs",
     );
-  if (dlq === true) return resendDeadLetters(terminal, system, output, options);
   if (isFiltered) return reviveMany(terminal, system, output, options);
   if (options.dryRun === true)
-    throw new CliError('--dry-run is for filters and --dlq; leave it out, or leave the ids out');
+    throw new CliError('--dry-run is for filters; leave it out, or leave the ids out');
   system.queueUrl();
   const results = await operate(system, ids, {
     act: 'revive',

@@ -4,7 +4,6 @@ import { exitCodes } from '../cli-error.ts';
 import {
   type CliContext,
   listOption,
-  numberOption,
   onSystem,
   withExamples,
   withSystem,
@@ -16,14 +15,10 @@ import { readHealth, tellHealth } from '../read-health.ts';
 import type { SystemOptions } from '../system/find-system.ts';
 import type { System } from '../system/system.ts';
 import type { Output } from '../terminal/output.ts';
-import { type RedrawOptions, redraw, withRedraw } from '../terminal/redraw.ts';
 
-interface StatsOptions extends SystemOptions, RedrawOptions {
+interface StatsOptions extends SystemOptions {
   readonly type?: readonly string[];
-  readonly watch?: boolean;
   readonly workers?: boolean;
-  readonly stale?: boolean;
-  readonly limit: number;
 }
 
 const PAGES_EACH = 250;
@@ -32,39 +27,20 @@ export function createCommand(context: CliContext): Command {
   const command = new Command('stats')
     .description('report whether the system is healthy, count jobs by status, and show queue and reaper')
     .option('-t, --type <type>', 'count failures of this type (repeat, or separate with commas)', listOption)
-    .option('-w, --watch', 'repeat until Ctrl-C; --json prints one document per line')
     .option('--workers', 'list workers instead, by the leases they hold: last heartbeat, live or STALE')
-    .option('--stale', 'with --workers: only those whose leases have all ended')
-    .option(
-      '-n, --limit <n>',
-      'with --workers: read at most this many leases',
-      numberOption(1, 1_000_000),
-      20_000,
-    )
     .action((options: StatsOptions) =>
       onSystem(context, options, async (system, output) => {
-        if (options.watch !== true) {
-          await look(system, output, options, PAGES_EACH);
-          return exitCodes.ok;
-        }
-        await redraw(context, options, async (drawing) => {
-          await look(system, drawing, options, 1);
-        });
+        await look(system, output, options);
         return exitCodes.ok;
       }),
     );
-  return withExamples(
-    withSystem(withWide(withRedraw(command))),
-    'leasehold stats',
-    'leasehold stats --watch --every 10s --json >> counts.ndjson',
-    'leasehold stats --workers --stale',
-  );
+  return withExamples(withSystem(withWide(command)), 'leasehold stats', 'leasehold stats --workers');
 }
 
-async function look(system: System, output: Output, options: StatsOptions, pagesEach: number): Promise<void> {
+async function look(system: System, output: Output, options: StatsOptions): Promise<void> {
   const now = system.clock.now();
-  if (options.workers === true) return listWorkers(system, output, now, options);
-  const overview = await readOverview(system, now, { types: options.type, pagesEach });
+  if (options.workers === true) return listWorkers(system, output, now);
+  const overview = await readOverview(system, now, { types: options.type, pagesEach: PAGES_EACH });
   const { health, lastHour } = await readHealth(system, overview);
   output.json({ ...overview, health });
   tellHealth(output, health);

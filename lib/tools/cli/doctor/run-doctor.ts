@@ -9,12 +9,10 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { type CheckResult, type Finding, problem, runCheck } from './check.ts';
 import { checkPools } from './check-pools.ts';
 import { checkQueue } from './check-queue.ts';
-import { DataLedger } from './data-ledger.ts';
 import { isJobRow, type RowContext, rowChecks } from './row-checks.ts';
 import { checkClock, checkReaper, checkSettings, checkTable } from './system-checks.ts';
 
-const DATA_CHECK = 'data rows';
-export const rowCheckNames: readonly string[] = [...Object.keys(rowChecks), DATA_CHECK];
+export const rowCheckNames: readonly string[] = Object.keys(rowChecks);
 
 export interface DoctorOptions {
   /** True: at any cost. False: never. Undefined: if it is nearly free. */
@@ -91,11 +89,9 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     changedBy: () => `doctor/${terminal.random.unique()}`,
   };
   const findings = new Map<string, Finding[]>();
-  const ledger = new DataLedger();
   let cursor: Cursor | undefined;
   do {
     const page = await system.inspection.scan({ cursor });
-    for (const row of page.rows) ledger.note(row);
     for (const row of page.rows.filter(isJobRow))
       for (const [name, check] of Object.entries(rowChecks)) {
         const finding = check(row, context);
@@ -104,5 +100,5 @@ async function scanRows(system: System, terminal: Terminal): Promise<Map<string,
     cursor = page.cursor;
     if (terminal.interrupted.aborted) throw new Error('interrupted before the whole table was read');
   } while (cursor !== undefined);
-  return findings.set(DATA_CHECK, await ledger.findings(system.table));
+  return findings;
 }

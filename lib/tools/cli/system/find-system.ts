@@ -15,8 +15,6 @@ export interface SystemOptions {
   readonly table?: string;
   readonly queueUrl?: string;
   readonly region?: string;
-  readonly dynamodbEndpoint?: string;
-  readonly sqsEndpoint?: string;
   readonly json?: boolean;
   readonly wide?: boolean;
 }
@@ -74,14 +72,7 @@ function withOptions(
   environment: Readonly<Record<string, string | undefined>>,
   options: SystemOptions,
 ): Record<string, string | undefined> {
-  return {
-    ...environment,
-    ...defined({
-      AWS_REGION: options.region,
-      AWS_ENDPOINT_URL_DYNAMODB: options.dynamodbEndpoint,
-      AWS_ENDPOINT_URL_SQS: options.sqsEndpoint,
-    }),
-  };
+  return { ...environment, ...defined({ AWS_REGION: options.region }) };
 }
 
 export function findLocalState(directory: string): LocalState | undefined {

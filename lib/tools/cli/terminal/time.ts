@@ -1,5 +1,3 @@
-import { formatAge } from '../../inspect/format-duration.ts';
-
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -63,10 +61,6 @@ export function formatTime(at: number, zone: Zone): string {
 }
 
 const dateIn = (part: (type: Part) => string): string => `${part('year')}-${part('month')}-${part('day')}`;
-
-/** `2026-11-16 05:04:08 UTC (12 s ago)` */
-export const formatInstantAndAge = (at: number, now: number, zone: Zone): string =>
-  `${formatInstant(at, zone)} (${formatAge(at, now)})`;
 
 /** ISO 8601, or a duration before or after now (`2h`); undefined for anything else. */
 export function parseInstant(text: string, now: number, direction: 'ago' | 'ahead'): number | undefined {

@@ -76,6 +76,8 @@ describeOnOneEngine('mending', (engine) => {
         'rows that the index cannot see: lost-shard',
         'running rows without a lease: no-lease',
       ]);
+      const dry = await system.run(['doctor', '--repair', '--dry-run']);
+      expect(dry.stdout).toContain('4 rows would be repaired; nothing was changed.');
       expect((await system.run(['doctor', '--repair'])).code).toBe(2);
       expect((await system.run(['doctor', '--repair'], { answer: false })).code).toBe(1);
       expect((await system.table.read('no-lease'))?.status).toBe('running');
@@ -159,6 +161,7 @@ describeOnOneEngine('mending', (engine) => {
     expect(await said('show', 'unset')).toContain('when it fails for good is set at the first claim');
     expect(await said('ls', '--status', 'pending')).toMatch(/unset +email +pending/);
     expect(await said('doctor')).toContain('no problems');
+    expect(await said('doctor', '--sweep', '--dry-run')).toContain('unset');
     expect(await said('doctor', '--sweep')).toContain('1 sent another hint');
     expect(await hints()).toEqual(['{"hint":"unset","type":"email"}']);
     expect(await said('cancel', '--yes', 'unset')).toContain('✓ unset');
@@ -176,6 +179,13 @@ describeOnOneEngine('mending', (engine) => {
       await lapse('dead');
       await lapse('killer', { lapses: 4 });
       await edited('live', {});
+      const dry = await system.run(['doctor', '--sweep', '--dry-run']);
+      expect(dry.stdout).toMatch(
+        /dead +email +1 min( \d+ s)? ago +worker-a\/dead +given to the next worker \(lapse 1 of 5\)/,
+      );
+      expect(dry.stdout).toMatch(/killer .*quarantined \(lapse 5 of 5\)/);
+      expect(dry.stdout).toContain('A sweep would change 2 jobs; nothing was changed.');
+      expect((await system.store.read('dead'))?.status).toBe('running');
       const run = await system.run(['doctor', '--sweep', '--json']);
       expect(run.code).toBe(0);
       expect(run.json()).toMatchObject({ reclaimed: 1, quarantined: 1, hintsSent: 1 });
@@ -183,6 +193,7 @@ describeOnOneEngine('mending', (engine) => {
       expect((await system.store.read('killer'))?.status).toBe('failed');
       expect((await system.store.read('live'))?.status).toBe('running');
       expect(await hints()).toEqual(['{"hint":"dead","type":"email"}']);
+      expect((await system.run(['doctor', '--sweep', '--dry-run'])).stdout).toContain('No lease has lapsed');
     });
 
     it('leaves rows of a newer version alone and says so, as every verb does', async () => {

@@ -33,6 +33,7 @@ const cases: readonly Case[] = [
   { args: ['show', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
   { args: ['show', 'held'], code: 0, stdout: 'What happens next' },
   { args: ['show'], code: 2, stderr: "missing required argument 'id'" },
+  { args: ['stats', '--watch', '--times', '1'], code: 0, stdout: /running +\d/ },
   { args: ['ls', '--older-than', 'often'], code: 2, stderr: 'Give a duration' },
   { args: ['show', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['cancel', 'a', ''], code: 2, stderr: 'A job id has at least one character' },
@@ -48,6 +49,7 @@ const cases: readonly Case[] = [
   { args: ['take-back', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
   { args: ['revive', '--type', 'email', '--yes'], code: 0, stdout: 'revived 1 job' },
   { args: ['revive'], code: 2, stderr: '--type, --error' },
+  { args: ['doctor', '--sweep', '--dry-run'], code: 0, stdout: 'No lease has lapsed' },
   { args: ['doctor', '--sweep', '--repair'], code: 2, stderr: 'either --repair or --sweep' },
   { args: ['doctor'], code: 0, stdout: 'no problems' },
   { args: ['doctor', '--queue-url', 'http://127.0.0.1:1/q'], code: 2, stdout: 'could not be checked' },
@@ -91,6 +93,14 @@ describe('the process', () => {
       expectText(run.stderr, stderr);
       expect(run.code).toBe(code);
     });
+
+  it('stops watching on Ctrl-C, without an error', async () => {
+    const run = await system.spawn(['stats', '--watch', '--every', '1h', '--json', '--type', 'email'], {
+      started: (child) => child.kill('SIGINT'),
+    });
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.stdout.trim().split('\n')).toHaveLength(1);
+  });
 
   it('tells times in the zone of the shell', async () => {
     const run = await system.spawn(['show', 'held'], { environment: { TZ: 'Asia/Tokyo' } });

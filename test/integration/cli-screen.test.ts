@@ -6,7 +6,7 @@ import { widthOf } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { type CliSystem, createCliSystem } from '../support/cli.ts';
 import { anyEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
-import { type PtyRun, runInPty } from '../support/pty.ts';
+import { type PtyRun, runInPty, screenOf, typeInPty } from '../support/pty.ts';
 
 const HOUR = 3_600_000;
 const WORKER = 'ip-10-0-13-207.eu-west-1.compute.internal-17-mt3k9xAbCdEf';
@@ -30,6 +30,7 @@ const looks: readonly (readonly string[])[] = [
   ['stats', '--workers'],
   ['stats'],
   ['doctor', '--no-scan'],
+  ['doctor', '--sweep', '--dry-run'],
   ['revive', '--type', 'send-invoice', '--dry-run'],
   ['plan', '--rate', '10', '--duration', '2m'],
   ['show', 'nobody'],
@@ -134,6 +135,15 @@ describe('on a screen', () => {
     expect(at(80, 'show', 'taken').lines.join('\n')).toMatch(/#1 +taken back by test/);
     const hostile = at(80, 'show', 'hostile').lines.join('');
     expect(hostile.replaceAll(/\s+/g, '')).toContain('\\u001b]0;owned\\u0007\\u202egnp.exe');
+  });
+
+  it('--watch draws over what it drew, and ends with Ctrl-C', async () => {
+    const { output, code } = await typeInPty(['stats', '--watch', '--every', '100ms'], {
+      ...{ columns: 80, rows: 24, environment: system.environment },
+      ...{ when: /(Ctrl-C to stop.*){3}/s, typed: '\u0003' },
+    });
+    const screen = screenOf(output, 80).filter((line) => line.includes('Ctrl-C to stop'));
+    expect([code, screen.length]).toEqual([0, 1]);
   });
 
   it('in a pipe a table is whole, without colors, and there is no progress bar', async () => {

@@ -51,6 +51,9 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     write: (text) => {
       written.stdout += text;
     },
+    erase: (lines) => {
+      written.stdout += `<erase ${lines}>`;
+    },
     note: (text) => {
       written.stderr += text;
     },
@@ -63,6 +66,7 @@ export async function runInProcess(args: readonly string[], options: CliRunOptio
     isScreen: false,
     hasColors: options.hasColors ?? false,
     columns: options.columns ?? Number.POSITIVE_INFINITY,
+    rows: 40,
     noteHasColors: options.hasColors ?? false,
     noteColumns: options.columns ?? Number.POSITIVE_INFINITY,
     timeZone: 'UTC',

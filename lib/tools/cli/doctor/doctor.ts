@@ -21,6 +21,7 @@ import { rowCheckNames, runDoctor } from './run-doctor.ts';
 interface DoctorCommandOptions extends SystemOptions {
   readonly repair?: boolean;
   readonly sweep?: boolean;
+  readonly dryRun?: boolean;
   readonly scan?: boolean;
   readonly yes?: boolean;
 }
@@ -34,6 +35,7 @@ export function createCommand(context: CliContext): Command {
     .description('report whether the system is healthy, then check settings, clock, queue and every row')
     .option('--repair', 'repair what can be repaired, by conditional writes')
     .option('--sweep', 'instead, sweep once from here: reclaim what lapsed, send lost hints again')
+    .option('--dry-run', 'with --repair or --sweep: only show what would be done')
     .option('--scan', 'read the whole table, whatever it costs')
     .option('--no-scan', 'never read the whole table')
     .option('-y, --yes', 'do not ask before repairing')
@@ -47,7 +49,7 @@ export function createCommand(context: CliContext): Command {
   return withExamples(
     withSystem(withWide(command)),
     'leasehold doctor',
-    'leasehold doctor --repair',
+    'leasehold doctor --repair --dry-run',
     'leasehold doctor --sweep',
     'leasehold doctor --no-scan --json   # in CI',
   );
@@ -55,8 +57,9 @@ export function createCommand(context: CliContext): Command {
 
 async function sweepFromHere(context: CliContext, options: DoctorCommandOptions): Promise<void> {
   if (options.repair === true) throw new CliError('Give either --repair or --sweep, one after the other');
-  const { sweepOnce } = await import('./sweep-once.ts');
-  await onSystem(context, options, (system, output) => sweepOnce(context, system, output));
+  const { previewSweep, sweepOnce } = await import('./sweep-once.ts');
+  const act = options.dryRun === true ? previewSweep : sweepOnce;
+  await onSystem(context, options, (system, output) => act(context, system, output));
 }
 
 async function doctor(context: CliContext, options: DoctorCommandOptions): Promise<void> {
@@ -169,6 +172,10 @@ async function repair(
     ...new Map(repairable.toReversed().map((finding) => [finding.jobId, finding])).values(),
   ].toReversed();
   if (first.length === 0) return [];
+  if (options.dryRun === true) {
+    output.line(`${counted(first.length, 'row')} would be repaired; nothing was changed.`);
+    return undefined;
+  }
   if (first.some((finding) => finding.repair.dispatch !== undefined)) system.queueUrl();
   if (!(await confirmed(terminal, `Repair ${counted(first.length, 'row')}?`, options))) return undefined;
   const repaired = await repairRows(system, output, first);

@@ -1,7 +1,7 @@
 import { systemClock, systemRandom } from '../../../aws/clock.ts';
 import type { Terminal } from './terminal.ts';
 
-const USUAL_COLUMNS = 80;
+const USUAL = { columns: 80, rows: 24 };
 
 /** The first Ctrl-C asks the command to end, the second ends the process. */
 export function processTerminal(): Terminal {
@@ -20,6 +20,7 @@ export function processTerminal(): Terminal {
   const { env } = process;
   return {
     write: (text) => void process.stdout.write(text),
+    erase: (lines) => void process.stdout.write(cursorUpAndClear(lines)),
     note: (text) => void process.stderr.write(text),
     input: process.stdin,
     environment: env,
@@ -28,6 +29,7 @@ export function processTerminal(): Terminal {
     isScreen: process.stdout.isTTY === true,
     hasColors: wantsColors(env, process.stdout.isTTY === true),
     columns: columnsOf(process.stdout),
+    rows: process.stdout.rows || USUAL.rows,
     noteHasColors: wantsColors(env, process.stderr.isTTY === true),
     noteColumns: columnsOf(process.stderr),
     clock: systemClock,
@@ -45,7 +47,9 @@ export function processTerminal(): Terminal {
 }
 
 const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly columns: number }): number =>
-  isTTY === true ? columns || USUAL_COLUMNS : Number.POSITIVE_INFINITY;
+  isTTY === true ? columns || USUAL.columns : Number.POSITIVE_INFINITY;
+
+const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
 /** NO_COLOR overrides FORCE_COLOR, which overrides detection. @internal */
 export function wantsColors(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {

@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../../protocol/ports.ts';
 /** Everything that a command takes from its process, so that tests can run commands without one. */
 export interface Terminal {
   write(text: string): void;
+  erase(lines: number): void;
   note(text: string): void;
   readonly input: AsyncIterable<string | Uint8Array>;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -12,6 +13,7 @@ export interface Terminal {
   readonly hasColors: boolean;
   /** Infinite without a screen, so that programs get whole lines. */
   readonly columns: number;
+  readonly rows: number;
   readonly noteHasColors: boolean;
   readonly noteColumns: number;
   /** Undefined means the machine's zone. */

@@ -5,7 +5,6 @@ import { readLeases } from '../protocol/store/lease-index.ts';
 import { CONTROL_KEY } from '../wire/limits.ts';
 import type { ReaperDeps } from './deps.ts';
 import { LARGE_READS_AT_ONCE } from './sweep.ts';
-import type { SweepMemory } from './sweep-memory.ts';
 
 /** One request and about 40 read units per shard; above it the counts are lower bounds. */
 const WAITING_COUNTED_PER_SHARD = 1000;
@@ -16,9 +15,8 @@ export const isNewPeriod = (wholeAt: number, now: number): boolean =>
   Math.floor(wholeAt / GAUGE_EVERY_MS) !== Math.floor(now / GAUGE_EVERY_MS);
 
 /** By type, because a metric for each key would cost as much as the keys are many. */
-export async function gaugeWaiting(deps: ReaperDeps, memory: SweepMemory, shards: number): Promise<void> {
+export async function gaugeWaiting(deps: ReaperDeps, shards: number): Promise<void> {
   const { table, telemetry, clock } = deps;
-  if (!mayHoldParked(memory)) return;
   try {
     const { paused, types } = parseControl(await table.read(CONTROL_KEY));
     if (paused.size > 0) telemetry.gauge('TypesPaused', paused.size);
@@ -35,12 +33,6 @@ export async function gaugeWaiting(deps: ReaperDeps, memory: SweepMemory, shards
     });
   }
 }
-
-/** Leases of paused jobs end last, so the first page of a large shard may have none. */
-const mayHoldParked = ({ shardStates }: SweepMemory): boolean =>
-  [...shardStates].some(
-    ([shard, { live, hasParked }]) => shard.startsWith('q') && (live === undefined || hasParked === true),
-  );
 
 async function countWaiting({ table }: ReaperDeps, shards: number) {
   const byType = new Map<string, { count: number; dueAt: number }>();

@@ -1,5 +1,6 @@
 import { decideReap } from '../protocol/decisions/decide-reap.ts';
 import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
+import type { EventOutlet } from '../protocol/event-outlet.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
 import { waitAtMost } from '../protocol/wait-at-most.ts';
@@ -9,7 +10,6 @@ import type { ReaperDeps } from './deps.ts';
 import { leaveGroups } from './leave-groups.ts';
 import { eventsOf } from './report.ts';
 import { COUNTED, leaveBehind, type SweepTally } from './sweep-counts.ts';
-import { decisionKey, type SweepMemory } from './sweep-memory.ts';
 
 /** A multiple of the batch sizes of writes and hints. */
 export const REAP_CHUNK = 250;
@@ -26,14 +26,15 @@ export interface Verdict {
 
 export interface WriterContext {
   readonly tally: SweepTally;
-  readonly memory: SweepMemory;
+  readonly outlet: Pick<EventOutlet, 'publish'>;
+  readonly isCatchingUp: boolean;
 }
 
 export type ReapWriter = ReturnType<typeof createReapWriter>;
 
 /** Gathers entries of all shards into full batches, then sends their hints. */
 export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
-  const { tally, memory } = context;
+  const { tally, outlet } = context;
   const underWay = new Set<Promise<void>>();
   const buffer: LeaseEntry[] = [];
   let stopped = false;
@@ -46,7 +47,7 @@ export function createReapWriter(deps: ReaperDeps, context: WriterContext) {
     for (const verdict of written) count(deps, context, verdict, at);
     await sendHints(deps, tally, written);
     await leaveGroups(deps, written);
-    memory.outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
+    outlet.publish(written.flatMap(({ entry, action }) => eventsOf(entry, action, at)));
   };
 
   const launch = async (chunk: readonly LeaseEntry[]): Promise<void> => {
@@ -82,12 +83,12 @@ async function writeChunk(
   const outcomes = await store
     .reapMany(verdicts)
     .catch((error: Error) => verdicts.map((): ReapOutcome => ({ outcome: 'failed', error })));
-  return verdicts.filter(({ entry }, i) => isWritten(deps, context, entry, outcomes[i] as ReapOutcome));
+  return verdicts.filter(({ entry }, i) => isWritten(deps, context.tally, entry, outcomes[i] as ReapOutcome));
 }
 
 function isWritten(
   { telemetry }: ReaperDeps,
-  { tally, memory }: WriterContext,
+  tally: SweepTally,
   entry: LeaseEntry,
   outcome: ReapOutcome,
 ): boolean {
@@ -96,27 +97,24 @@ function isWritten(
       return true;
     case 'moved':
       tally.skipped.moved += 1;
-      memory.unmoved.set(decisionKey(entry), 'moved');
       return false;
     case 'newer':
       telemetry.error('job left alone', outcome.error, { jobId: entry.jobId });
       telemetry.count('RowsTooNew');
       telemetry.count('StoreFailures');
       leaveBehind(tally, 'newer', [entry]);
-      memory.unmoved.set(decisionKey(entry), 'refused');
       return false;
     case 'failed':
       tally.firstError ??= outcome.error;
       leaveBehind(tally, 'unwritten', [entry]);
-      if (isPassing(outcome.error)) tally.unwrittenShards.add(entry.leaseShard);
-      else memory.unmoved.set(decisionKey(entry), 'refused');
+      if (isPassing(outcome.error)) tally.toRetry += 1;
       return false;
   }
 }
 
 function count(
   { telemetry, settings }: ReaperDeps,
-  { tally, memory }: WriterContext,
+  { tally, isCatchingUp }: WriterContext,
   { entry, action }: Verdict,
   at: number,
 ): void {
@@ -124,8 +122,7 @@ function count(
   if (action.kind !== 'reclaim') return;
   const delay = at - entry.leaseUntil;
   telemetry.gauge('ReclaimDelay', delay);
-  if (delay > reclaimDelayBound(settings) && entry.leaseUntil > memory.overCapUntil)
-    telemetry.count('ReaperLate');
+  if (delay > reclaimDelayBound(settings) && !isCatchingUp) telemetry.count('ReaperLate');
 }
 
 /** A lost hint costs time, never a job: the row is found again when its dispatch lease ends. */

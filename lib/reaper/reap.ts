@@ -1,4 +1,4 @@
-import type { EventOutlet } from '../protocol/event-outlet.ts';
+import { createEventOutlet, type EventOutlet } from '../protocol/event-outlet.ts';
 import type { Random, WakeQueue } from '../protocol/ports.ts';
 import { type ReaperRow, readReaperRow, scheduleNext } from '../protocol/store/reaper-row.ts';
 import { type NextSweep, renewWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
@@ -9,12 +9,10 @@ import { gaugeWaiting, isNewPeriod } from './gauge-waiting.ts';
 import { reportUnsoundClock } from './report.ts';
 import { type SweepOptions, type SweepResult, sweep } from './sweep.ts';
 import { COUNTED } from './sweep-counts.ts';
-import { createSweepMemory, type SweepMemory } from './sweep-memory.ts';
 import {
   BACKUP_MS,
   isMissed,
   isStuck,
-  lookAgainAt,
   nextLookAt,
   partOf,
   planWake,
@@ -72,14 +70,14 @@ export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds)
     reportUnsoundClock(deps);
     return { ...NOTHING_DONE, ended: 'unsound', nextAt: clock.now() + settings.skewMs };
   }
-  const memory = createSweepMemory(deps);
+  const outlet = createEventOutlet(deps);
   try {
-    if (!(row instanceof Error)) return await keepPromise(deps, row, trigger, bounds, memory);
+    if (!(row instanceof Error)) return await keepPromise(deps, row, trigger, bounds, outlet);
     // Without the row no reaper knows who should sweep, and two sweeps are better than none.
-    await sweepUntilDone(deps, bounds, { memory });
+    await sweepUntilDone(deps, bounds, { outlet });
     throw row;
   } finally {
-    await memory.outlet.settle();
+    await outlet.settle();
   }
 }
 
@@ -88,7 +86,7 @@ async function keepPromise(
   row: ReaperRow,
   trigger: Trigger,
   bounds: ReapBounds,
-  memory: SweepMemory,
+  outlet: EventOutlet,
 ): Promise<ReapResult> {
   const { clock, random, settings, telemetry } = deps;
   const now = clock.now();
@@ -106,7 +104,7 @@ async function keepPromise(
   const isWhole =
     trigger.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
   const work = async () => {
-    const done = await sweepUntilDone(deps, bounds, { shards: row.shards, memory, isWhole });
+    const done = await sweepUntilDone(deps, bounds, { shards: row.shards, outlet, isWhole });
     // Only the schedule repairs a broken chain, so its absence must show.
     if (trigger.kind === 'tick') telemetry.gauge('SweepDuration', done.last.result.durationMs);
     return done;
@@ -114,20 +112,23 @@ async function keepPromise(
   if (part === 'helps') return { ...(await work()).totals, ended: 'swept' };
   if (isMissed(row.wakeAt, now)) telemetry.count('ReaperLate');
   const { totals, last } = await putOffWhile(work, deps, row);
-  const gaugedAt = await gaugeLiveLeases(deps, memory, row);
-  if (isWhole && isNewPeriod(row.wholeAt, now)) await gaugeWaiting(deps, memory, row.shards);
+  const isIdle = last.result.nextLapseAt === undefined;
+  const gaugedAt = isIdle ? row.gaugedAt : await gaugeLiveLeases(deps, row);
+  if (isWhole && isNewPeriod(row.wholeAt, now) && last.result.mayHoldParked)
+    await gaugeWaiting(deps, row.shards);
   const wakeAt = planWake(last.result, { begunAt: last.begunAt, now: clock.now() }, settings);
   // Another process may do better and takes over once the promise is late; a lone process continues.
   if (trigger.kind === 'timer' && isStuck(last.result))
     return { ...totals, ended: 'swept', term: termOf(row, deps), nextAt: wakeAt };
   const promised = { wakeAt, gaugedAt, wholeAt: isWhole ? now : row.wholeAt };
-  const term = await promise(deps, row, promised, trigger, memory.outlet);
+  const term = await promise(deps, row, promised, trigger, outlet);
   return { ...totals, ended: 'swept', term, nextAt: term === undefined ? clock.now() : wakeAt };
 }
 
 const termOf = ({ holder, term }: ReaperRow, { name }: ReapDeps): number | undefined =>
   holder === name ? term : undefined;
 
+/** Repeats the sweep while it holds lapsed leases back. */
 async function sweepUntilDone(
   deps: ReapDeps,
   { deadlineAt, signal }: ReapBounds,
@@ -137,16 +138,16 @@ async function sweepUntilDone(
   const totals = { ...NOTHING_DONE };
   const endsAt = clock.monotonic() + deadlineAt - clock.now();
   const shouldStop = () => signal?.aborted === true || clock.monotonic() >= endsAt;
-  for (;;) {
+  for (let next = options; ; next = { ...options, isCatchingUp: true }) {
     const begunAt = clock.now();
-    const result = await sweep(deps, { ...options, shouldStop });
+    const result = await sweep(deps, { ...next, shouldStop });
     totals.sweeps += 1;
     for (const kind of Object.values(COUNTED)) totals[kind] += result[kind];
-    const nextAt = lookAgainAt(result, { begunAt, now: clock.now() }, settings);
-    const wait = (nextAt ?? 0) - clock.now();
-    if (nextAt === undefined || signal?.aborted || clock.monotonic() + wait >= endsAt)
+    const wait = Math.max(0, begunAt + settings.minSweepIntervalMs - clock.now());
+    const isDone = result.skipped.overCap === 0 || isStuck(result);
+    if (isDone || signal?.aborted || clock.monotonic() + wait >= endsAt)
       return { totals, last: { result, begunAt } };
-    await clock.sleep(Math.max(0, wait), signal).catch(() => {});
+    await clock.sleep(wait, signal).catch(() => {});
   }
 }
 

@@ -39,7 +39,7 @@ export function reportSweep(
   // Each emitted metric costs money.
   if (result.oldestLapsedMs > 0) telemetry.gauge('OldestLapsedLease', result.oldestLapsedMs);
 
-  const { nextLapseAt: _, skipped, ...counts } = result;
+  const { nextLapseAt: _, mayHoldParked: _parked, skipped, ...counts } = result;
   const fields = {
     count: result.reclaimed,
     ...counts,

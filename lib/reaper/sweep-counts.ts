@@ -17,8 +17,6 @@ const noCounts = () => ({
     unwritten: 0,
     /** Beyond what one sweep moves; a lower bound. */
     overCap: 0,
-    /** Failed in an earlier sweep of this invocation. */
-    before: 0,
     stopped: 0,
   },
   errors: 0,
@@ -29,15 +27,16 @@ export type SweepCounts = ReturnType<typeof noCounts>;
 export interface SweepTally extends SweepCounts {
   oldestLeft?: number;
   firstError?: Error;
-  readonly unwrittenShards: Set<string>;
+  /** Failed writes that a later sweep may repeat with success. */
+  toRetry: number;
 }
 
-export const createSweepTally = (): SweepTally => ({ ...noCounts(), unwrittenShards: new Set() });
+export const createSweepTally = (): SweepTally => ({ ...noCounts(), toRetry: 0 });
 
 /** Entries held back by the rate limit do not make the reaper late. */
 export function leaveBehind(
   tally: SweepTally,
-  why: 'newer' | 'unwritten' | 'overCap' | 'before' | 'stopped',
+  why: 'newer' | 'unwritten' | 'overCap' | 'stopped',
   entries: readonly Pick<LeaseEntry, 'leaseUntil'>[],
 ): void {
   tally.skipped[why] += entries.length;

@@ -17,8 +17,6 @@ type Part = 'keeps' | 'helps' | 'waits';
 
 type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs'>;
 
-/** The reaper waits for lapses this near, because a message takes about as long. */
-const NEAR_MS = 2000;
 /** A promise this late is broken: SQS delivers within half a second, and long sweeps postpone theirs. */
 const LATE_MS = 5000;
 /** A process takes over sooner, because one sweep too many costs less than a late one. */
@@ -70,19 +68,6 @@ function turnAt(
 const isMissing = ({ wake, wakeAt }: Promised, now: number, settings: WakeSettings): boolean =>
   wake === undefined || wakeAt === undefined || wakeAt > now + longestPauseMs(settings) + LATE_MS;
 
-/** Undefined when done. */
-export function lookAgainAt(
-  result: SweepResult,
-  { begunAt, now }: { readonly begunAt: number; readonly now: number },
-  settings: WakeSettings,
-): number | undefined {
-  const notBefore = begunAt + settings.minSweepIntervalMs;
-  if (result.skipped.overCap > 0) return notBefore;
-  const { nextLapseAt } = result;
-  if (nextLapseAt === undefined || nextLapseAt > now + NEAR_MS) return undefined;
-  return Math.max(notBefore, nextLapseAt);
-}
-
 export const isStuck = (result: SweepResult): boolean => result.inTrouble && changes(result) === 0;
 
 /** When the soonest known lease lapses, or an unseen one could; pending jobs have hints on the way. */
@@ -91,8 +76,8 @@ export function planWake(
   { begunAt, now }: { readonly begunAt: number; readonly now: number },
   settings: WakeSettings,
 ): number {
-  const { complete, nextLapseAt, lookedAt } = result;
-  const soonest = Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, lookedAt + longestPauseMs(settings));
+  const { complete, nextLapseAt } = result;
+  const soonest = Math.min(nextLapseAt ?? Number.POSITIVE_INFINITY, begunAt + longestPauseMs(settings));
   const notBefore = Math.max(now, begunAt + settings.minSweepIntervalMs);
   if (complete) return Math.max(notBefore, soonest);
   return isStuck(result) ? Math.max(notBefore, now + PAUSE_AFTER_TROUBLE_MS) : notBefore;

@@ -4,7 +4,6 @@ import type { Hint, JobQueue, ReceivedMessage } from '../../lib/protocol/ports.t
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { gaugeWaiting } from '../../lib/reaper/gauge-waiting.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { createTestStack } from '../../lib/testing/test-stack.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../lib/worker/define-job.ts';
@@ -75,10 +74,9 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
     async count() {
       const { telemetry, byType } = keptGauges();
       const deps = { ...worker, table, store, telemetry, queue: { ...queue, sendHints } };
-      const memory = createSweepMemory(deps);
-      await sweep(deps, { memory });
+      const { mayHoldParked } = await sweep(deps);
       meter.reset();
-      await gaugeWaiting(deps, memory, settings.shards);
+      if (mayHoldParked) await gaugeWaiting(deps, settings.shards);
       return { requests: meter.requests, writes: meter.units.UpdateItem ?? 0, byType };
     },
     /** The controls are read, so that no step pays for them. */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { allShards } from '../../lib/protocol/shards.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
 import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { on, readsIndex } from '../support/faults.ts';
@@ -36,14 +35,13 @@ describeOnOneEngine('a reaper in trouble', (engine) => {
 
   it('tells apart which rows of a batch failed', async () => {
     const { deps } = await atWork();
-    const memory = createSweepMemory(deps);
     system.dynamodb.use(on('BatchExecuteStatement', { kind: 'failSome', which: [1, 4], applied: false }));
-    const first = await sweep(deps, { memory });
+    const first = await sweep(deps);
     expect(first).toMatchObject({ reclaimed: JOBS - 8, skipped: { unwritten: 8 } });
     expect(await rowsIn('running')).toHaveLength(8);
     system.dynamodb.use();
     await clock.advance(1000);
-    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 8 });
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 8 });
     await takenBackOnce();
   });
 

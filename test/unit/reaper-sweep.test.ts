@@ -3,8 +3,6 @@ import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors
 import { LEASE_EXPIRED } from '../../lib/protocol/job.ts';
 import type { Table } from '../../lib/protocol/ports.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
-import { createSweepMemory } from '../../lib/reaper/sweep-memory.ts';
-import { longestPauseMs } from '../../lib/settings/longest-pause.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { reaperStage } from '../support/reaper-stage.ts';
@@ -159,16 +157,13 @@ describe('a sweep', () => {
 });
 
 describe('a sweep in trouble', () => {
-  it('skips a row that cannot be read, says so once, and does the others', async () => {
+  it('skips a row that cannot be read, says so, and does the others', async () => {
     const { deps, table, clock, claim, telemetry, untilLapse } = stage();
     for (let i = 0; i < 20; i++) await claim(`job-${i}`);
     for (let i = 0; i < 15; i++)
       table.put({ jobId: `bad-${i}`, status: 'running', leaseShard: 'r1', leaseUntil: i });
     await clock.advance(untilLapse);
-    const memory = createSweepMemory(deps);
-    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 20, skipped: { bad: 15 } });
-    await clock.advance(20_000);
-    expect(await sweep(deps, { memory })).toMatchObject({ skipped: { bad: 0 } });
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 20, skipped: { bad: 15 } });
     expect(telemetry.lines.filter((line) => line.level === 'error')).toHaveLength(15);
   });
 
@@ -176,110 +171,51 @@ describe('a sweep in trouble', () => {
     const { deps, clock, claim, watched, untilLapse } = stage();
     for (let i = 0; i < 20; i++) await claim(`job-${i}`);
     await clock.advance(untilLapse);
-    const memory = createSweepMemory(deps);
     const broken: Table = {
       ...watched,
       query: (request) =>
         request.partition === 'r1' ? Promise.reject(new Error('unreachable')) : watched.query(request),
     };
-    const first = await sweep({ ...deps, table: broken }, { memory });
+    const first = await sweep({ ...deps, table: broken });
     expect(first).toMatchObject({ errors: 1, complete: false });
     expect(first.reclaimed).toBeGreaterThan(5);
     await clock.advance(1000);
-    const second = await sweep(deps, { memory });
+    const second = await sweep(deps);
     expect(first.reclaimed + second.reclaimed).toBe(20);
   });
 
-  it('tries a throttled row again in the next sweep, after a pause that doubles', async () => {
-    const { deps, clock, claim, untilLapse, settings, store } = stage();
+  it('moves a throttled row in a later sweep, and charges one lapse', async () => {
+    const { deps, clock, claim, untilLapse, store } = stage();
     await claim('a');
     await clock.advance(untilLapse);
-    const memory = createSweepMemory(deps);
-    let writes = 0;
-    const throttled = {
-      ...deps,
-      store: {
-        ...deps.store,
-        reapMany: async (verdicts: readonly unknown[]) => {
-          writes += 1;
-          return verdicts.map(() => ({
-            outcome: 'failed' as const,
-            error: new ThrottledError('reclaim', {}),
-          }));
-        },
-      },
-    };
-    for (let ms = 0; ms < 10_000; ms += 100) {
-      const result = await sweep(throttled, { memory });
-      if (result.scanned > 0) expect(result).toMatchObject({ skipped: { unwritten: 1 } });
-      await clock.advance(100);
-    }
-    // At once, then after 1, 2 and 4 s: the pause of 8 s is not over.
-    expect(writes).toBe(4);
-    await clock.advance(settings.minLeaseMs);
-    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+    const error = new ThrottledError('reclaim', {});
+    const reapMany = async () => [{ outcome: 'failed' as const, error }];
+    const throttled = { ...deps, store: { ...deps.store, reapMany } };
+    expect(await sweep(throttled)).toMatchObject({
+      ...{ skipped: { unwritten: 1 }, complete: false, inTrouble: true },
+    });
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 1, complete: true });
     expect(await store.read('a')).toMatchObject({ lapses: 1 });
   });
 
-  it('does not try a row again in the same invocation that the store will not write', async () => {
+  it('is not in trouble for a row that the store will never write, and says how old it is', async () => {
     const { deps, clock, claim, untilLapse, telemetry } = stage();
     await claim('a');
-    await clock.advance(untilLapse);
-    const memory = createSweepMemory(deps);
-    let writes = 0;
+    await clock.advance(untilLapse + 100_000);
     const invalid = Object.assign(new Error('too deep'), { name: 'ValidationException' });
-    const refusing = {
-      ...deps,
-      store: {
-        ...deps.store,
-        reapMany: async (verdicts: readonly unknown[]) => {
-          writes += verdicts.length;
-          const error = new StoreUnavailableError('reclaim', invalid);
-          return verdicts.map(() => ({ outcome: 'failed' as const, error }));
-        },
-      },
-    };
-    for (let i = 0; i < 10; i++) {
-      await sweep(refusing, { memory });
-      await clock.advance(33_000);
-    }
-    expect(writes).toBe(1);
-    expect(telemetry.values('OldestLapsedLease').at(-1)).toBeGreaterThan(100_000);
-    expect(await sweep(deps)).toMatchObject({ reclaimed: 1 });
-  });
-
-  it('does not try a row again that a rival moved, until its lease is another', async () => {
-    const { deps, clock, claim, untilLapse, watched, table } = stage();
-    await claim('a');
-    await clock.advance(untilLapse);
-    const shards = ['r0', 'r1', 'r2', 'r3'];
-    const pages = new Map(
-      await Promise.all(
-        shards.map(async (partition) => [partition, await table.query({ partition, limit: 9 })] as const),
-      ),
-    );
-    await sweep(deps);
-    const memory = createSweepMemory(deps);
-    const lagging: Table = {
-      ...watched,
-      query: async (request) => pages.get(request.partition) ?? watched.query(request),
-    };
-    expect(await sweep({ ...deps, table: lagging }, { memory })).toMatchObject({ skipped: { moved: 1 } });
-    await clock.advance(33_000);
-    expect(await sweep({ ...deps, table: lagging }, { memory })).toMatchObject({
-      reclaimed: 0,
-      skipped: { moved: 0, before: 1 },
+    const error = new StoreUnavailableError('reclaim', invalid);
+    const reapMany = async () => [{ outcome: 'failed' as const, error }];
+    const refusing = { ...deps, store: { ...deps.store, reapMany } };
+    expect(await sweep(refusing)).toMatchObject({
+      ...{ skipped: { unwritten: 1 }, complete: true, inTrouble: false },
     });
-    await claim('a');
-    await clock.advance(untilLapse);
-    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+    expect(telemetry.values('OldestLapsedLease')).toEqual([102_000]);
   });
 
   it('tries a row again whose lapses were forgiven after it was looked at', async () => {
     const { deps, clock, claim, untilLapse, watched, table } = stage();
     await claim('a');
     await clock.advance(untilLapse);
-    const memory = createSweepMemory(deps);
     // What the index told a moment ago: lapses that a checkpoint has forgiven since.
     const stale: Table = {
       ...watched,
@@ -288,9 +224,8 @@ describe('a sweep in trouble', () => {
         return { ...page, rows: page.rows.map((row) => ({ ...row, lapses: 1 })) };
       },
     };
-    expect(await sweep({ ...deps, table: stale }, { memory })).toMatchObject({ skipped: { moved: 1 } });
-    await clock.advance(33_000);
-    expect(await sweep(deps, { memory })).toMatchObject({ reclaimed: 1 });
+    expect(await sweep({ ...deps, table: stale })).toMatchObject({ skipped: { moved: 1 } });
+    expect(await sweep(deps)).toMatchObject({ reclaimed: 1 });
   });
 
   it('keeps the jobs when the queue takes no hints, and hints when the queue’s lease ends', async () => {
@@ -321,27 +256,10 @@ describe('a sweep in trouble', () => {
     for (let i = 0; i < 600; i++) await claim(`job-${i}`);
     await clock.advance(untilLapse);
     const silent = { ...deps, events: { publish: () => new Promise<void>(() => {}) } };
-    const memory = createSweepMemory(silent);
-    expect((await sweep(silent, { memory })).reclaimed).toBe(600);
-  });
-});
-
-describe('the memory of an invocation', () => {
-  it('reads a shard again only when something in it can have lapsed', async () => {
-    const { deps, clock, claim, reads, settings } = stage();
-    await claim('a');
-    const memory = createSweepMemory(deps);
-    await sweep(deps, { memory });
-    expect(reads()).toHaveLength(8);
-    await clock.advance(longestPauseMs(settings) - 1);
-    await sweep(deps, { memory });
-    expect(reads()).toEqual([]);
-    await clock.advance(1);
-    await sweep(deps, { memory });
-    expect(reads().sort()).toEqual(['r0', 'r1', 'r2', 'r3']);
-    await clock.advance(settings.dispatchLeaseMs);
-    await sweep(deps, { memory });
-    expect(reads()).toHaveLength(8);
+    const sweeping = sweep(silent);
+    await clock.advance(0);
+    await clock.advance(3000);
+    expect((await sweeping).reclaimed).toBe(600);
   });
 });
 
@@ -368,10 +286,9 @@ describe('a sweep of very many lapsed leases', () => {
 
   it('reaches all of them within as many sweeps as there are thousands, none late for that', async () => {
     const { deps, clock, telemetry, settings } = await lapsed(2500);
-    const memory = createSweepMemory(deps);
     let reclaimed = 0;
     for (let sweeps = 0; sweeps < 3; sweeps++) {
-      reclaimed += (await sweep(deps, { memory })).reclaimed;
+      reclaimed += (await sweep(deps, { isCatchingUp: sweeps > 0 })).reclaimed;
       await clock.advance(60 * settings.minSweepIntervalMs);
     }
     expect(reclaimed).toBe(2500);

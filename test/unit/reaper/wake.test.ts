@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResult } from '../../../lib/reaper/sweep.ts';
-import {
-  isMissed,
-  lookAgainAt,
-  nextLookAt,
-  partOf,
-  planWake,
-  wakeDelaySeconds,
-} from '../../../lib/reaper/wake.ts';
+import { isMissed, nextLookAt, partOf, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
 
 /** Half the skew and half the lease of the defaults. */
 const settings = {
@@ -18,10 +11,10 @@ const NOW = 1_000_000;
 
 const swept = (given: Partial<SweepResult> & { readonly overCap?: number } = {}): SweepResult => ({
   ...{ scanned: 0, reclaimed: 0, failed: 0, quarantined: 0, redispatched: 0, cancelled: 0 },
-  ...{ hintsSent: 0, hintsFailed: 0, errors: 0, complete: true, inTrouble: false, lookedAt: NOW },
-  ...{ durationMs: 0, oldestLapsedMs: 0 },
+  ...{ hintsSent: 0, hintsFailed: 0, errors: 0, complete: true, inTrouble: false },
+  ...{ durationMs: 0, oldestLapsedMs: 0, mayHoldParked: false },
   skipped: {
-    ...{ moved: 0, bad: 0, newer: 0, unwritten: 0, before: 0, stopped: 0 },
+    ...{ moved: 0, bad: 0, newer: 0, unwritten: 0, stopped: 0 },
     overCap: given.overCap ?? 0,
   },
   ...given,
@@ -92,30 +85,11 @@ describe('a process', () => {
   });
 });
 
-describe('the same invocation looks again', () => {
-  const look = (result: SweepResult, now = NOW) => lookAgainAt(result, { begunAt: NOW, now }, settings);
-
-  it('at rows that it held back, no sooner than sweeps may follow one another', () => {
-    expect(look(swept({ overCap: 1 }))).toBe(NOW + 400);
-  });
-  it('at a lapse that is near, and not at one a tick further away', () => {
-    expect(look(swept({ nextLapseAt: NOW + 2000 }))).toBe(NOW + 2000);
-    expect(look(swept({ nextLapseAt: NOW + 2001 }))).toBeUndefined();
-    expect(look(swept({ nextLapseAt: NOW + 2100 }), NOW + 100)).toBe(NOW + 2100);
-  });
-  it('not sooner than sweeps may follow one another, though a lapse is nearer', () => {
-    expect(look(swept({ nextLapseAt: NOW + 10 }))).toBe(NOW + 400);
-  });
-  it('not at all where nothing is leased', () => {
-    expect(look(swept())).toBeUndefined();
-  });
-});
-
 describe('the next sweep', () => {
   const plan = (result: SweepResult, now = NOW + 100) => planWake(result, { begunAt: NOW, now }, settings);
 
-  it('begins as a claim could lapse that the last look did not see', () => {
-    expect(plan(swept({ lookedAt: NOW + 50 }))).toBe(NOW + 50 + 11_000);
+  it('begins as a claim could lapse that this one did not see', () => {
+    expect(plan(swept())).toBe(NOW + 11_000);
   });
   it('begins no later than the longest delay of a message', () => {
     const wide = { ...settings, minLeaseMs: 3_600_000 };

@@ -26,7 +26,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['absent', 'pending'],
     to: 'running',
-    when: 'absent (only by a job message), or pending, due, and no cancellation requested; never mine before',
+    when: 'absent (only by a job message), or pending, due, of the message’s type, and no cancellation requested; never mine before',
     proof: '`leaseOwner` is this claim’s',
   },
   schedule: {

@@ -23,13 +23,8 @@ export function describeLifecycle(open: () => Harness): void {
     expect(job).toMatchObject({ leaseUntil: harness.clock.now() + 45_000, attempt: 1 });
     await harness.store.release(claimOf(job), { errors: 0, releases: 1, dispatch: harness.dispatch() });
     await harness.clock.advance(1_000);
-    const later = newJob(jobId, {
-      type: 'other',
-      payload: '"later"',
-      leaseMs: 10_000,
-      maxAttempts: 1,
-      maxCrashes: 1,
-    });
+    const budgets = { leaseMs: 10_000, maxAttempts: 1, maxCrashes: 1 };
+    const later = newJob(jobId, { payload: '"later"', ...budgets });
     const again = await claimedJob(harness.store, { job: later, owner: 'w/2' });
     expect(again).toMatchObject({
       type: 'report',
@@ -42,6 +37,21 @@ export function describeLifecycle(open: () => Harness): void {
       leaseUntil: harness.clock.now() + 45_000,
     });
     expect(again).not.toHaveProperty('notBefore');
+  });
+
+  it.each([10, 300_000])('a later message of another type, of %s bytes, changes nothing', async (bytes) => {
+    const harness = open();
+    const jobId = harness.jobId();
+    await harness.store.schedule(newJob(jobId), harness.dispatch());
+    const row = await harness.table.read(jobId);
+    const job = newJob(jobId, { type: 'other', payload: JSON.stringify('x'.repeat(bytes)) });
+    const outcomes = [
+      await harness.store.claim({ job, owner: 'w/1' }),
+      await harness.store.claim({ job, owner: 'w/2', redelivered: true }),
+      ...(await harness.store.claimMany([{ job, owner: 'w/3' }])),
+    ];
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['contended', 'contended', 'contended']);
+    expect(await harness.table.read(jobId)).toEqual(row);
   });
 
   it('a hint claims what has a row, and creates nothing', async () => {

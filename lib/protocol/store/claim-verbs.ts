@@ -7,7 +7,7 @@ import { formatProblem, parseJob } from '../rows/parse-row.ts';
 import { rowBytes } from '../rows/row-bytes.ts';
 import { rowAfter } from '../writes/evaluate.ts';
 import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts';
-import { claimWrite, type NewJob, type StoredJob, scheduleWrite } from '../writes/worker-writes.ts';
+import { claimWrite, type NewJob, scheduleWrite } from '../writes/worker-writes.ts';
 import { grantedClaim } from './granted-claim.ts';
 import { rejectVerb } from './reject-verb.ts';
 import { lost, type StoreParts, wasApplied } from './store-parts.ts';
@@ -19,7 +19,7 @@ const WITH_DATA_AT_ONCE = 8;
 export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
   const { table, data, context, settings } = parts;
   const writeFor = (
-    job: ClaimRequest['job'] | StoredJob,
+    job: Parameters<typeof claimWrite>[0]['job'],
     { owner, group, typeLimits = settings }: ClaimRequest,
   ) => claimWrite({ job, owner, group, typeLimits, skewMs: settings.skewMs }, context());
   const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
@@ -29,10 +29,14 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
     const { job } = request;
     const write = writeFor(job, request);
     if (!isNew(job) || isSmall(write)) return interpretReply(parts, await table.apply(write), request);
-    const { jobId, payload: text } = job;
+    const { jobId, type, payload: text } = job;
     if (request.redelivered === true) {
       // Its data may be stored already, and only the row shows that.
-      const outcome = await interpretReply(parts, await table.apply(writeFor({ jobId }, request)), request);
+      const outcome = await interpretReply(
+        parts,
+        await table.apply(writeFor({ jobId, type }, request)),
+        request,
+      );
       if (outcome.outcome !== 'absent') return outcome;
     }
     const payload = await data.put({ jobId, name: 'payload', text });

@@ -13,6 +13,9 @@ export const rowIsAbsent: Clause = { attribute: 'jobId', is: 'absent' };
 
 export const statusIs = (status: JobStatus): Clause => equal('status', status);
 
+/** A later message of another type changes nothing, or it would run the job in the wrong pool or despite a pause. */
+export const typeIs = (type: string): Clause => equal('type', type);
+
 export const attemptIs = (attempt: number): Clause => equal('attempt', attempt);
 
 /** Due, by a clock that may be off by the allowed skew. */

@@ -20,6 +20,7 @@ import {
   leaseIsOwnedBy,
   rowIsAbsent,
   statusIs,
+  typeIs,
   wasNeverMine,
 } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
@@ -86,7 +87,7 @@ export const WAITING = ['waitsFor', 'waitsSince'] as const;
 /** For a hint (`jobId` only) the row must exist. */
 export function claimWrite(
   request: {
-    readonly job: StoredJob | { readonly jobId: string };
+    readonly job: StoredJob | { readonly jobId: string; readonly type?: string };
     readonly owner: string;
     readonly skewMs: number;
     readonly typeLimits: TypeLimits;
@@ -103,6 +104,7 @@ export function claimWrite(
     isNotToBeCancelled,
     wasNeverMine(owner),
     formatIsKnown,
+    ...(job.type === undefined ? [] : [typeIs(job.type)]),
   ];
   return {
     transition: 'claim',

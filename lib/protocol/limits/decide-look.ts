@@ -1,4 +1,3 @@
-import { isPauseGroup } from '../../wire/limits.ts';
 import type { Row } from '../writes/row-write.ts';
 import { entryIn, type Group, type GroupState, roomIn } from './group.ts';
 
@@ -33,6 +32,5 @@ export function decideLook(
     return entry === undefined ? DROP : { kind: 'leave', attempt: Number(row?.attempt ?? entry) };
   // The claim itself ends a job with a cancellation request.
   if (entry !== undefined || hasRoom || row.cancelRequested === true) return CLAIM;
-  const { waitsFor } = row;
-  return typeof waitsFor === 'string' && !isPauseGroup(waitsFor) ? DROP : PARK;
+  return row.waitsFor === group.name ? DROP : PARK;
 }

@@ -11,11 +11,12 @@ import { createRegistry } from '../../../lib/worker/registry.ts';
 
 const HOUR = 3_600_000;
 
-function stage(limit: JobOptions['limit']) {
+function stage(limit: JobOptions['limit'], ...others: readonly string[]) {
   const stack = createTestStack();
   const ran: string[] = [];
-  const sync = defineJob({ type: 'sync', limit, run: ({ jobId }) => void ran.push(jobId) });
-  const worker = stack.worker(createRegistry([sync]));
+  const run = ({ jobId }: { readonly jobId: string }) => void ran.push(jobId);
+  const types = others.map((type) => defineJob({ type, run }));
+  const worker = stack.worker(createRegistry([defineJob({ type: 'sync', limit, run }), ...types]));
   const engine = createEngine({ ...worker, control: createControlReader(stack) });
   const deliver = async (...bodies: readonly string[]) => {
     await stack.queue.sendJobs(bodies.map((body) => ({ body })));
@@ -62,6 +63,32 @@ describe('a plain message for a type that is limited per key', () => {
     await deliver(JSON.stringify({ hint: 'a', type: 'sync', key: 'a:b' }));
     expect(ran).toEqual(['a']);
     expect(await membersOf('tenant-7')).toEqual({});
+  });
+});
+
+describe('a job that waits for the limit of an earlier deployment', () => {
+  it('waits in the line of the new one once a hint finds that full', async () => {
+    const { deliver, store, clock } = stage({ perKey: 1 });
+    const dispatch = { notBefore: 0, leaseUntil: clock.now() + 60_000, dispatches: 1 };
+    const job = { jobId: 'a', type: 'sync', key: 'tenant-7', payload: '1' };
+    await store.schedule(job, dispatch, { waitsFor: limitGroup('sync') });
+    const group = { name: limitGroup('sync', 'tenant-7'), limit: 1 };
+    await store.admit(group, { jobId: 'b', attempt: 1 });
+    await store.schedule({ ...job, jobId: 'b' }, dispatch);
+    await store.claim({ job: { jobId: 'b' }, owner: 'w/1' });
+    await deliver(JSON.stringify({ hint: 'a', type: 'sync', key: 'tenant-7' }));
+    expect(await store.waiting(group.name, 9)).toEqual(['a']);
+  });
+});
+
+describe('a later message with the id of a paused job, and another type', () => {
+  it('does not run the job', async () => {
+    const { deliver, ran, store, operator } = stage(undefined, 'other');
+    await pauseType(operator, 'sync');
+    await deliver(jobBody('sync', 1, { jobId: 'a' }));
+    await deliver(jobBody('other', 1, { jobId: 'a' }));
+    expect(ran).toEqual([]);
+    expect(await store.read('a')).toMatchObject({ status: 'pending', type: 'sync', attempt: 0 });
   });
 });
 

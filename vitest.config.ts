@@ -1,19 +1,29 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** `npm run test:deep` sets it: deeper counts, every engine, and the suites whose files end in `.deep.test.ts`. */
 const deep = process.env.TEST_DEEP === '1';
 
-const project = (name: string, extra: object = {}) => ({
+const project = (name: string, extra: object = {}, folders: readonly string[] = [name]) => ({
   extends: true as const,
   test: {
     name,
-    include: [`test/${name}/**/*.test.ts`],
+    include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
     exclude: deep ? [] : ['**/*.deep.test.ts'],
     ...extra,
   },
 });
+
+/** Whole systems wait longest: none of them is left for the end. */
+class WholeSystemsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isWhole = ({ moduleId }: TestSpecification) => moduleId.includes('/test/e2e/');
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)));
+  }
+}
 
 const cores = availableParallelism();
 /**
@@ -32,6 +42,7 @@ const onAllCores = { maxWorkers: cores, sequence: { groupOrder: 1 } };
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: WholeSystemsFirst },
     // Loading the SDK or the CDK anew for each file takes longer than most of their tests.
     isolate: false,
     // Far more than any test needs: a limit is there for a test that hangs, not for one on a busy machine.
@@ -53,8 +64,8 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
     },
     projects: [
-      project('e2e', onEngines),
-      project('integration', onEngines),
+      // One project, so that both use the same workers.
+      project('engines', onEngines, ['e2e', 'integration']),
       project('model', { ...besideOthers, pool: 'threads' }),
       project('simulation', { ...besideOthers, pool: 'threads' }),
       // The CDK's bundling wants the standard streams of a process.

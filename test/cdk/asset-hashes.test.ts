@@ -23,7 +23,7 @@ function codeIn(place: string): unknown[] {
 }
 
 it('gives all functions the same hashes, wherever the app is synthesized to', () => {
-  const [first, ...others] = ['a', 'b/much/deeper', 'c/d'].map(codeIn);
+  const [first, ...others] = ['a', 'b/much/deeper'].map(codeIn);
   expect(new Set(first)).toHaveLength(3);
   for (const other of others) expect(other).toEqual(first);
 });

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
-import { App, Duration } from 'aws-cdk-lib';
+import { type App, Duration } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { FunctionName } from '../../lib/cdk/bundling.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
+import { buildBundles } from '../../lib/tools/dev/bundles.ts';
 import { LambdaFunction } from '../../lib/tools/dev/lambda-host/lambda-function.ts';
 import type { OutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
@@ -11,9 +11,9 @@ import { type LoggingConfig, lambdaVariables } from '../support/as-on-lambda.ts'
 import { type AlarmProperties, alarmsOf } from './alarms-of.ts';
 import { type Gate, type GatedEngines, type GatedPools, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { featureFlags, flat, resourceOf, someEnv, someJobs, someKey } from './support.ts';
+import { flat, newApp, resourceOf, someEnv, someJobs, someKey } from './support.ts';
 
-/** The bundles of a synthesized stack, as processes on real engines, each with the environment and the policy of the template. */
+/** The functions of a synthesized stack, as processes on real engines, each with the environment and the policy of the template. */
 export interface Deployed extends GatedEngines {
   readonly functions: Readonly<Record<FunctionName, DeployedFunction>>;
   /** The worker again, with the same bundle and gate, `batchConcurrency` 10 and a heartbeat every second. */
@@ -52,25 +52,18 @@ type DeployProps = LeaseholdJobsProps | ((app: App) => LeaseholdJobsProps);
 const propsOf = (props: DeployProps, app: App): LeaseholdJobsProps =>
   typeof props === 'function' ? props(app) : props;
 
-/** Bundles for real, which the other suites leave out. */
-function synthesizeBundles(jobsModule: string, props: DeployProps) {
-  const app = new App({
-    context: { ...featureFlags, 'aws:cdk:enable-asset-metadata': true },
-    analyticsReporting: false,
-  });
+function synthesizeFunctions(jobsModule: string, props: DeployProps) {
+  const app = newApp();
   const stack = new LeaseholdStack(app, 'Leasehold', {
     env: someEnv,
     jobs: { jobs: jobsModule, ...short, encryptionKey: someKey(app), ...propsOf(props, app) },
   });
-  const { directory } = app.synth();
   const template = Template.fromStack(stack);
   const { jobs } = stack;
   const partOf = (fn: LeaseholdStack['jobs']['workerFunction']) => {
-    const { Metadata, Properties } = resourceOf({ stack, jobs, template }, fn);
-    const { 'aws:asset:path': asset } = Metadata as Record<string, string>;
+    const { Properties } = resourceOf({ stack, jobs, template }, fn);
     const { Variables } = flat(Properties.Environment) as { Variables: Record<string, string> };
     return {
-      codeDir: join(directory, asset ?? ''),
       variables: { ...Variables, ...lambdaVariables(Properties.LoggingConfig as LoggingConfig) },
       timeoutMs: Number(Properties.Timeout) * 1000,
       memoryMb: Number(Properties.MemorySize),
@@ -94,16 +87,19 @@ export async function deploy(
   props: DeployProps = {},
   pools: GatedPools = {},
 ): Promise<Deployed> {
-  const { settings, template, alarms, parts } = synthesizeBundles(jobsModule, props);
+  const { settings, template, alarms, parts } = synthesizeFunctions(jobsModule, props);
+  const bundles = await buildBundles(Object.keys(parts), { jobs: jobsModule });
   const engines = await startGatedEngines(settings, pools);
   const lines: OutputLine[] = [];
   const functionOf = (name: FunctionName, gate: Gate, overrides: Readonly<Record<string, string>> = {}) => {
     const { variables, ...part } = parts[name];
+    const codeDir = bundles.folder(name);
     return new LambdaFunction({
       functionName: name,
       concurrency: 1,
       environment: { ...variables, ...gate.environment, ...overrides },
       ...part,
+      codeDir,
       observe: (event) => event.kind === 'output' && lines.push(event.line),
     });
   };
@@ -111,7 +107,7 @@ export async function deploy(
     const permissions = permissionsOf(template, policies[name]);
     const gate = await engines.gateFor(permissions);
     // Not spread: what a class has on its prototype would be lost.
-    return Object.assign(functionOf(name, gate), { codeDir: parts[name].codeDir, permissions, gate });
+    return Object.assign(functionOf(name, gate), { codeDir: bundles.folder(name), permissions, gate });
   };
   const functions = {
     worker: await start('worker'),
@@ -128,6 +124,7 @@ export async function deploy(
     async stop() {
       await Promise.all([...Object.values(functions), wideWorker].map((each) => each.stop()));
       await engines.stop();
+      bundles.remove();
     },
   };
 }

@@ -24,12 +24,15 @@ function write(name: string, fargate: boolean): string {
   return home;
 }
 
+/** Others bundle its jobs module; this is about the project. */
+const unbundled = isDeep ? {} : { CDK_CONTEXT_JSON: JSON.stringify({ 'aws:cdk:bundling-stacks': [] }) };
+
 function node(home: string, ...args: readonly string[]): void {
   const { CDK_CONTEXT_JSON: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: home,
     encoding: 'utf8',
-    env: { ...env, CDK_OUTDIR: join(home, 'cdk.out'), CDK_VALIDATION: 'false' },
+    env: { ...env, ...unbundled, CDK_OUTDIR: join(home, 'cdk.out'), CDK_VALIDATION: 'false' },
   });
   if (status !== 0) throw new Error(`${stdout}${stderr}`);
 }

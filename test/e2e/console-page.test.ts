@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(await problemsOf(page)).toEqual([]);
     });
 
-    it('says so when the table cannot be read, and goes on when it can', async () => {
+    it.runIf(isDeep)('says so when the table cannot be read, and goes on when it can', async () => {
       const stage = await start([usedUp('invoice', Date.now())]);
       const page = await open(stage, '#/jobs/invoice');
       const revive = page.getByRole('button', { name: 'revive' });
@@ -144,7 +144,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(await revive.isEnabled()).toBe(true);
     });
 
-    it('tells who was let in by a console before this one to open the new link', async () => {
+    it.runIf(isDeep)('tells who was let in by a console before this one to open the new link', async () => {
       const stage = await start();
       const page = await open(stage);
       await stage.console.stop();
@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await page.getByText('open the link that the terminal shows now').waitFor();
     });
 
-    it('stands still while it is paused, and reads nothing then', async () => {
+    it.runIf(isDeep)('stands still while it is paused, and reads nothing then', async () => {
       const stage = await startAccount([jobRow('first')]);
       const page = await open(stage);
       await row(page, 'first').waitFor();
@@ -214,26 +214,29 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(await problemsOf(page)).toEqual([]);
     });
 
-    it('tells a NonRetryableError and a quarantine apart, with the cause of each crash', async () => {
-      const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
-      const page = await open(stage, '#/jobs/import-3', { colorScheme: 'dark' });
-      await page
-        .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
-        .waitFor();
-      await goTo(page, '#/jobs/resize-9');
-      await page.getByRole('heading', { name: 'Quarantined: it crashed 3 times' }).waitFor();
-      expect(await page.locator('.attempt .lane-outcome').allTextContents()).toEqual([
-        'crashed',
-        'crashed',
-        'crashed',
-      ]);
-      expect(await page.locator('.lane-cause').allTextContents()).toEqual([
-        'out of memory (heap)',
-        'unhandled rejection: Error: no space left',
-        'out of memory (heap)',
-      ]);
-      expect(await problemsOf(page)).toEqual([]);
-    });
+    it.runIf(isDeep)(
+      'tells a NonRetryableError and a quarantine apart, with the cause of each crash',
+      async () => {
+        const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
+        const page = await open(stage, '#/jobs/import-3', { colorScheme: 'dark' });
+        await page
+          .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
+          .waitFor();
+        await goTo(page, '#/jobs/resize-9');
+        await page.getByRole('heading', { name: 'Quarantined: it crashed 3 times' }).waitFor();
+        expect(await page.locator('.attempt .lane-outcome').allTextContents()).toEqual([
+          'crashed',
+          'crashed',
+          'crashed',
+        ]);
+        expect(await page.locator('.lane-cause').allTextContents()).toEqual([
+          'out of memory (heap)',
+          'unhandled rejection: Error: no space left',
+          'out of memory (heap)',
+        ]);
+        expect(await problemsOf(page)).toEqual([]);
+      },
+    );
   });
 
   it('shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what', async () => {
@@ -292,7 +295,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect((await stage.store.read('import-3'))?.status).toBe('failed');
     });
 
-    it('cancels a range that was selected with Shift', async () => {
+    it.runIf(isDeep)('cancels a range that was selected with Shift', async () => {
       const stage = await start(Array.from({ length: 6 }, (_, i) => jobRow(`wait-${i}`)));
       const page = await open(stage, '#/?sort=job');
       await row(page, 'wait-1').getByRole('checkbox').check();
@@ -307,44 +310,47 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       ).toEqual(['pending', 'cancelled', 'cancelled', 'pending']);
     });
 
-    it('keeps filter, search and order in the address, where a new tab finds them', async () => {
-      const stage = await start([
-        usedUp('invoice', Date.now()),
-        finishedRow('other', 'failed', { type: 'send-invoice', lastError: 'Error: fetch was fine' }),
-      ]);
-      const page = await open(stage);
-      await tab(page, 'failed 2').click();
-      await page.getByRole('searchbox').pressSequentially('fetch failed');
-      await row(page, 'other').waitFor({ state: 'detached' });
-      expect(await page.locator('.row').count()).toBe(1);
-      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
-      await page.getByRole('columnheader', { name: 'attempts' }).getByRole('button').click();
-      await page.getByLabel('Show jobs by type').selectOption('send-invoice');
-      expect(page.url()).toContain('#/?status=failed&type=send-invoice&q=fetch+failed&sort=attempts');
+    it.runIf(isDeep)(
+      'keeps filter, search and order in the address, where a new tab finds them',
+      async () => {
+        const stage = await start([
+          usedUp('invoice', Date.now()),
+          finishedRow('other', 'failed', { type: 'send-invoice', lastError: 'Error: fetch was fine' }),
+        ]);
+        const page = await open(stage);
+        await tab(page, 'failed 2').click();
+        await page.getByRole('searchbox').pressSequentially('fetch failed');
+        await row(page, 'other').waitFor({ state: 'detached' });
+        expect(await page.locator('.row').count()).toBe(1);
+        expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+        await page.getByRole('columnheader', { name: 'attempts' }).getByRole('button').click();
+        await page.getByLabel('Show jobs by type').selectOption('send-invoice');
+        expect(page.url()).toContain('#/?status=failed&type=send-invoice&q=fetch+failed&sort=attempts');
 
-      const second = await page.context().newPage();
-      await second.goto(page.url());
-      await row(second, 'invoice').waitFor();
-      expect(await second.getByRole('searchbox').inputValue()).toBe('fetch failed');
-      await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
-      await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-      await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
-      // A click with Control opens the job beside the list.
-      const [beside] = await Promise.all([
-        page.context().waitForEvent('page'),
-        row(page, 'invoice')
-          .getByRole('link')
-          .click({ modifiers: ['Control'] }),
-      ]);
-      await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-      await page.bringToFront();
-      await row(page, 'invoice').click();
-      await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-      await page.keyboard.press('Escape');
-      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
-    });
+        const second = await page.context().newPage();
+        await second.goto(page.url());
+        await row(second, 'invoice').waitFor();
+        expect(await second.getByRole('searchbox').inputValue()).toBe('fetch failed');
+        await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
+        await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+        await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
+        // A click with Control opens the job beside the list.
+        const [beside] = await Promise.all([
+          page.context().waitForEvent('page'),
+          row(page, 'invoice')
+            .getByRole('link')
+            .click({ modifiers: ['Control'] }),
+        ]);
+        await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+        await page.bringToFront();
+        await row(page, 'invoice').click();
+        await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+        await page.keyboard.press('Escape');
+        expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+      },
+    );
 
-    it('sums up by type', async () => {
+    it.runIf(isDeep)('sums up by type', async () => {
       const now = Date.now();
       const times = { startedAt: now - 5_000, finishedAt: now - 3_000 };
       const stage = await start([
@@ -405,7 +411,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(await isPaused()).toBe(false);
   });
 
-  it('names the pool of each worker that has one', async () => {
+  it.runIf(isDeep)('names the pool of each worker that has one', async () => {
     const worker = (pid: number, pool?: string) => ({
       ...{ name: `process ${pid}`, pid, pool, state: 'idle' as const, since: Date.now(), jobs: [] },
     });
@@ -429,20 +435,25 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     });
     const item = (page: Page, name: string) => page.locator(`.strip li[data-name="${name}"]`);
 
-    it('says that no worker takes the messages, instead of that there are no jobs', async () => {
-      const queueDepth = async () => ({ visible: 501, inFlight: 0, delayed: 0 });
-      const stage = await start([reaper()], { queueDepth, queueAge: async () => 125_000 });
-      const page = await open(stage);
-      await page.getByText('501 messages wait, the oldest for 2 min 5 s, and no worker takes them').waitFor();
-      expect(await page.locator('.health').getAttribute('data-state')).toBe('down');
-      await page.getByText('501 messages wait in the queue').waitFor();
-      expect(await page.getByText('There are no jobs yet').count()).toBe(0);
-      await item(page, 'waiting').getByRole('link').click();
-      await page.getByText('SQS counts them approximately').waitFor();
-      expect(await problemsOf(page)).toEqual([]);
-    });
+    it.runIf(isDeep)(
+      'says that no worker takes the messages, instead of that there are no jobs',
+      async () => {
+        const queueDepth = async () => ({ visible: 501, inFlight: 0, delayed: 0 });
+        const stage = await start([reaper()], { queueDepth, queueAge: async () => 125_000 });
+        const page = await open(stage);
+        await page
+          .getByText('501 messages wait, the oldest for 2 min 5 s, and no worker takes them')
+          .waitFor();
+        expect(await page.locator('.health').getAttribute('data-state')).toBe('down');
+        await page.getByText('501 messages wait in the queue').waitFor();
+        expect(await page.getByText('There are no jobs yet').count()).toBe(0);
+        await item(page, 'waiting').getByRole('link').click();
+        await page.getByText('SQS counts them approximately').waitFor();
+        expect(await problemsOf(page)).toEqual([]);
+      },
+    );
 
-    it.each([1440, 1024, 390])(
+    it.runIf(isDeep).each([1440, 1024, 390])(
       'fits %i pixels with every count and tab in sight, and no lease over its progress',
       async (width) => {
         const stage = await start(
@@ -470,19 +481,22 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       },
     );
 
-    it('has an hour of history with counted bars, and the value under the pointer', async () => {
-      const stage = await start([reaper()]);
-      const now = Date.now();
-      for (const agoMs of [600_000, 600_000, 1_200_000])
-        stage.console.watcher.trend.count('reclaimed', now - agoMs, now);
-      const page = await open(stage);
-      const plot = page.locator('.plot', { hasText: 'Lost workers' });
-      await plot.getByText('reclaimed 3').waitFor();
-      await plot.locator('.u-over').hover();
-      await plot.locator('time').waitFor();
-      await page.getByRole('button', { name: 'day', exact: true }).click();
-      await plot.getByText('reclaimed 3').waitFor();
-    });
+    it.runIf(isDeep)(
+      'has an hour of history with counted bars, and the value under the pointer',
+      async () => {
+        const stage = await start([reaper()]);
+        const now = Date.now();
+        for (const agoMs of [600_000, 600_000, 1_200_000])
+          stage.console.watcher.trend.count('reclaimed', now - agoMs, now);
+        const page = await open(stage);
+        const plot = page.locator('.plot', { hasText: 'Lost workers' });
+        await plot.getByText('reclaimed 3').waitFor();
+        await plot.locator('.u-over').hover();
+        await plot.locator('time').waitFor();
+        await page.getByRole('button', { name: 'day', exact: true }).click();
+        await plot.getByText('reclaimed 3').waitFor();
+      },
+    );
   });
 
   describe('in an account with many failures', () => {
@@ -497,7 +511,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       ),
     ];
 
-    it('finds the old ones by type, and reads on for their errors', async () => {
+    it.runIf(isDeep)('finds the old ones by type, and reads on for their errors', async () => {
       const stage = await startAccount(many());
       const page = await open(stage, '#/?status=failed&type=send-invoice');
       await page.getByText('658 jobs', { exact: true }).waitFor();
@@ -512,7 +526,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await page.getByText('658 jobs', { exact: true }).waitFor();
     });
 
-    it('revives all that match, paced, until it is stopped', async () => {
+    it.runIf(isDeep)('revives all that match, paced, until it is stopped', async () => {
       const stage = await startAccount(many());
       const page = await open(stage, '#/?status=failed&type=send-invoice');
       await page.getByText('658 jobs', { exact: true }).waitFor();
@@ -568,56 +582,62 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
   });
 
   describe('anywhere', () => {
-    it('reads ids in full and states as words on a phone, and nothing runs over its edge', async () => {
-      const stage = await start([
-        usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
-        running('busy', Date.now(), 50_000, { progress: '0.4' }),
-      ]);
-      const page = await open(stage, undefined, {
-        viewport: { width: 390, height: 844 },
-        hasTouch: true,
-      });
-      const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
-      await phoneRow.waitFor();
-      const id = phoneRow.locator('.id');
-      expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
-      expect(await phoneRow.locator('.state').innerText()).toContain('failed');
-      const places = {
-        '#/jobs/invoice-2026-000117-customer-a8f3': page.getByRole('heading', { name: 'Attempts used up' }),
-        '#/types': page.getByRole('row', { name: /^send-invoice/ }),
-        '#/?status=queued': page.getByText('134 messages wait'),
-        '#/': phoneRow,
-      };
-      for (const [fragment, shown] of Object.entries(places)) {
-        await goTo(page, fragment);
-        await shown.waitFor();
-        expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
-        // Elsewhere it is what it is on a desktop, in one column.
-        if (isDeep || fragment === '#/') expect(await problemsOf(page)).toEqual([]);
-      }
-    });
+    it.runIf(isDeep)(
+      'reads ids in full and states as words on a phone, and nothing runs over its edge',
+      async () => {
+        const stage = await start([
+          usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
+          running('busy', Date.now(), 50_000, { progress: '0.4' }),
+        ]);
+        const page = await open(stage, undefined, {
+          viewport: { width: 390, height: 844 },
+          hasTouch: true,
+        });
+        const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
+        await phoneRow.waitFor();
+        const id = phoneRow.locator('.id');
+        expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+        expect(await phoneRow.locator('.state').innerText()).toContain('failed');
+        const places = {
+          '#/jobs/invoice-2026-000117-customer-a8f3': page.getByRole('heading', { name: 'Attempts used up' }),
+          '#/types': page.getByRole('row', { name: /^send-invoice/ }),
+          '#/?status=queued': page.getByText('134 messages wait'),
+          '#/': phoneRow,
+        };
+        for (const [fragment, shown] of Object.entries(places)) {
+          await goTo(page, fragment);
+          await shown.waitFor();
+          expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+          // Elsewhere it is what it is on a desktop, in one column.
+          if (isDeep || fragment === '#/') expect(await problemsOf(page)).toEqual([]);
+        }
+      },
+    );
 
-    it('moves through the list with j and k wherever the focus is, and opens with Enter', async () => {
-      const stage = await start(['a', 'b', 'c'].map((jobId) => jobRow(jobId)));
-      const page = await open(stage, '#/?sort=job');
-      await row(page, 'c').waitFor();
-      const active = () => page.locator('.row[data-active="true"]').getAttribute('data-job');
-      await page.getByRole('button', { name: /^Colors/ }).focus();
-      await page.keyboard.press('j');
-      expect(await active()).toBe('a');
-      await page.keyboard.press('j');
-      await page.keyboard.press('j');
-      await page.keyboard.press('k');
-      expect(await active()).toBe('b');
-      await page.keyboard.press('x');
-      await page.getByText('1 selected').waitFor();
-      await page.locator('body').click({ position: { x: 2, y: 2 } });
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'b', exact: true }).waitFor();
-      await page.getByRole('button', { name: 'Copy the id' }).waitFor();
-    });
+    it.runIf(isDeep)(
+      'moves through the list with j and k wherever the focus is, and opens with Enter',
+      async () => {
+        const stage = await start(['a', 'b', 'c'].map((jobId) => jobRow(jobId)));
+        const page = await open(stage, '#/?sort=job');
+        await row(page, 'c').waitFor();
+        const active = () => page.locator('.row[data-active="true"]').getAttribute('data-job');
+        await page.getByRole('button', { name: /^Colors/ }).focus();
+        await page.keyboard.press('j');
+        expect(await active()).toBe('a');
+        await page.keyboard.press('j');
+        await page.keyboard.press('j');
+        await page.keyboard.press('k');
+        expect(await active()).toBe('b');
+        await page.keyboard.press('x');
+        await page.getByText('1 selected').waitFor();
+        await page.locator('body').click({ position: { x: 2, y: 2 } });
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'b', exact: true }).waitFor();
+        await page.getByRole('button', { name: 'Copy the id' }).waitFor();
+      },
+    );
 
-    it('says what to do next where there is nothing, and tells times in 24 hours', async () => {
+    it.runIf(isDeep)('says what to do next where there is nothing, and tells times in 24 hours', async () => {
       const queueDepth = async () => ({ visible: 0, inFlight: 0, delayed: 0 });
       const stage = await start([], { queueDepth, send: () => "npx leasehold send resize '{}'" });
       const page = await open(stage);

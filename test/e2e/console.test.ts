@@ -112,7 +112,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await local.store.cancel('in-a-cell');
   });
 
-  it('drains the lease bar, and fills it with a heartbeat', async () => {
+  it.runIf(isDeep)('drains the lease bar, and fills it with a heartbeat', async () => {
     const page = await open({ reducedMotion: 'no-preference' });
     await send({ type: 'slow-steps', payload: { steps: 1000, stepMs: 300 }, jobId: 'beating' });
     await row(page, 'beating', 'running').waitFor();
@@ -161,7 +161,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(differences.sort((a, b) => a - b)[differences.length >> 1]).toBeLessThan(0.15);
   });
 
-  it('pauses and resumes a worker', async () => {
+  it.runIf(isDeep)('pauses and resumes a worker', async () => {
     const page = await open();
     await send({ type: 'slow-steps', payload: { steps: 30, stepMs: 200 }, jobId: 'paused-a-while' });
     const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'paused-a-while' }) });
@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await worker.getByRole('button', { name: /^pause/ }).waitFor();
   });
 
-  it('is worked by the keyboard alone', async () => {
+  it.runIf(isDeep)('is worked by the keyboard alone', async () => {
     const page = await open();
     await send({ type: 'count-primes', payload: { below: 10 }, jobId: 'typed-for' });
     await row(page, 'typed-for', 'done').waitFor();
@@ -199,15 +199,17 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
 
-  it.each(['light', 'dark'] as const)('has nothing that axe finds in %s colors', async (colorScheme) => {
-    const page = await open({ colorScheme });
-    await page.locator('.row').first().waitFor();
-    expect(await problemsOf(page)).toEqual([]);
-    if (colorScheme === 'light' && !isDeep) return;
-    await page.keyboard.press('?');
-    await page.getByRole('dialog').waitFor();
-    expect(await problemsOf(page)).toEqual([]);
-  });
+  it.each(isDeep ? (['light', 'dark'] as const) : (['dark'] as const))(
+    'has nothing that axe finds in %s colors',
+    async (colorScheme) => {
+      const page = await open({ colorScheme });
+      await page.locator('.row').first().waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+    },
+  );
 
   it('says what to do where the token is missing', async () => {
     const stranger = await browser.newContext();

@@ -8,7 +8,6 @@ import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { type CrashStage, setCrashStage } from '../support/crash-stage.ts';
 import { anyEngine, local } from '../support/engines.ts';
-import { on } from '../support/faults.ts';
 
 let stage: CrashStage;
 const ends: (() => unknown)[] = [];
@@ -39,24 +38,6 @@ describe('a queue', () => {
     clearInterval(purging);
     const jobs = await stage.finished(...jobIds);
     expect(jobs.map(({ status }) => status)).toEqual(jobIds.map(() => 'done'));
-  });
-
-  it('that delivers every message again and again runs no job twice', async () => {
-    stage = await setCrashStage();
-    const { stack } = stage;
-    // Nothing can be deleted, so that everything comes back each time it has been hidden long enough.
-    stack.sqs.use(on('DeleteMessageBatch', { kind: 'serverError', status: 500 }));
-    await Promise.all(jobIds.map((jobId) => stack.send('journal', { steps: 1, stepMs: 50 }, { jobId })));
-    stage.worker();
-    stage.worker();
-    stage.reaper();
-    const jobs = await stage.finished(...jobIds);
-    const receives = stack.sqs.counts.ReceiveMessage ?? 0;
-    await expect.poll(() => stack.sqs.counts.DeleteMessageBatch ?? 0).toBeGreaterThan(12);
-    expect(stack.sqs.counts.ReceiveMessage).toBeGreaterThan(receives);
-    expect(await Promise.all(jobIds.map((jobId) => stack.read(jobId)))).toEqual(jobs);
-    for (const job of jobs) expect(job).toMatchObject({ status: 'done', attempt: 1 });
-    expect(stage.journal().filter(({ event }) => event === 'start')).toHaveLength(jobIds.length);
   });
 });
 

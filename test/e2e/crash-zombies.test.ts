@@ -33,27 +33,6 @@ describe('a worker that is stopped past its lease and goes on', () => {
     expect(Math.min(...second.map(Number))).toBeGreaterThanOrEqual(stored?.step ?? 0);
   });
 
-  it('offers its result late, and is refused, where its handler takes no heed', async () => {
-    const { stack } = stage;
-    const zombie = stage.worker();
-    const payload = { steps: 1, stepMs: 100, fates: { 1: 'ignoreSignal' }, overrunMs: 1500 };
-    await stack.send('journal', payload, { jobId: 'a' });
-    await stack.until('a', (job) => job?.status === 'running' && job.checkpointSeq >= 1);
-    zombie.pause();
-    await stack.lapse('a');
-    stage.reaper();
-    await stack.until('a', (job) => (job?.lapses ?? 0) === 1);
-    stage.worker();
-    const [done] = await stage.finished('a');
-    zombie.resume();
-    await expect
-      .poll(() => stage.journal().find(({ event, attempt }) => event === 'end' && attempt === 1))
-      .toBeDefined();
-    await expect.poll(() => zombie.output).toMatch(/"outcome": ?"lost"/);
-    expect(await stack.read('a')).toEqual(done);
-    expect(done).toMatchObject({ result: { attempt: 2 } });
-  });
-
   it('claims its own job again, and its earlier claim changes nothing', async () => {
     const { stack } = stage;
     const only = stage.worker();

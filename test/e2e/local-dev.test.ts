@@ -10,6 +10,7 @@ import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { LOCAL_STATE_FILE, type LocalState } from '../../lib/tools/dev/state-file.ts';
+import { isDeep } from '../support/depth.ts';
 import { sqsClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 
@@ -105,65 +106,72 @@ describe('leasehold dev', () => {
     expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
   });
 
-  it('stays until Ctrl-C, then stops cleanly, keeps what it was told to keep, and charges no job for it', async () => {
-    const cwd = folder();
-    const first = dev(cwd, '--no-demo', '--data', 'kept');
-    const state = await stateIn(cwd, first.child, first.text);
-    const sqs = sqsClient(
-      state.environment.AWS_ENDPOINT_URL_SQS ?? '',
-      localEnvironment.clientConfig(state.environment),
-    );
-    // What a clone is told to run is its own script, from the folder of the clone.
-    const lineIn = (text: string) => /npm run -s leasehold -- (send .*)$/m.exec(text)?.[1];
-    await expect.poll(() => lineIn(first.text())).toBeDefined();
-    expect(JSON.parse(readFileSync(PACKAGE, 'utf8')).scripts.leasehold).toBe('node bin/leasehold.ts');
-    const sent = spawnSync(`"${process.execPath}" "${COMMAND}" ${lineIn(first.text())} --job-id printed`, {
-      cwd,
-      shell: true,
-      env: userEnvironment(),
-    });
-    expect([sent.status, String(sent.stderr)]).toEqual([0, expect.any(String)]);
-    await rowOf(state, 'printed', ({ status }) => status === 'done');
-    const MessageBody = JSON.stringify({ type: 'count-primes', payload: { below: 100 }, jobId: 'kept-job' });
-    await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
-    const long = JSON.stringify({
-      type: 'slow-steps',
-      payload: { steps: 9, stepMs: 500 },
-      jobId: 'long-job',
-    });
-    await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody: long }));
-    sqs.destroy();
-    await rowOf(state, 'kept-job', ({ status }) => status === 'done');
-    await rowOf(
-      state,
-      'long-job',
-      ({ status, checkpointSeq }) => status === 'running' && checkpointSeq !== 0,
-    );
-    process.kill(-first.pid, 'SIGINT');
-    expect(await first.ended).toEqual([0, null]);
-    await expect.poll(() => isAlive(-first.pid)).toBe(false);
-    expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
+  it.runIf(isDeep)(
+    'stays until Ctrl-C, then stops cleanly, keeps what it was told to keep, and charges no job for it',
+    async () => {
+      const cwd = folder();
+      const first = dev(cwd, '--no-demo', '--data', 'kept');
+      const state = await stateIn(cwd, first.child, first.text);
+      const sqs = sqsClient(
+        state.environment.AWS_ENDPOINT_URL_SQS ?? '',
+        localEnvironment.clientConfig(state.environment),
+      );
+      // What a clone is told to run is its own script, from the folder of the clone.
+      const lineIn = (text: string) => /npm run -s leasehold -- (send .*)$/m.exec(text)?.[1];
+      await expect.poll(() => lineIn(first.text())).toBeDefined();
+      expect(JSON.parse(readFileSync(PACKAGE, 'utf8')).scripts.leasehold).toBe('node bin/leasehold.ts');
+      const sent = spawnSync(`"${process.execPath}" "${COMMAND}" ${lineIn(first.text())} --job-id printed`, {
+        cwd,
+        shell: true,
+        env: userEnvironment(),
+      });
+      expect([sent.status, String(sent.stderr)]).toEqual([0, expect.any(String)]);
+      await rowOf(state, 'printed', ({ status }) => status === 'done');
+      const MessageBody = JSON.stringify({
+        type: 'count-primes',
+        payload: { below: 100 },
+        jobId: 'kept-job',
+      });
+      await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody }));
+      const long = JSON.stringify({
+        type: 'slow-steps',
+        payload: { steps: 9, stepMs: 500 },
+        jobId: 'long-job',
+      });
+      await sqs.send(new SendMessageCommand({ QueueUrl: state.queueUrl, MessageBody: long }));
+      sqs.destroy();
+      await rowOf(state, 'kept-job', ({ status }) => status === 'done');
+      await rowOf(
+        state,
+        'long-job',
+        ({ status, checkpointSeq }) => status === 'running' && checkpointSeq !== 0,
+      );
+      process.kill(-first.pid, 'SIGINT');
+      expect(await first.ended).toEqual([0, null]);
+      await expect.poll(() => isAlive(-first.pid)).toBe(false);
+      expect(existsSync(join(cwd, LOCAL_STATE_FILE))).toBe(false);
 
-    const second = dev(cwd, '--no-demo', '--data', 'kept');
-    const again = await stateIn(cwd, second.child, second.text);
-    expect(await rowOf(again, 'kept-job', () => true)).toMatchObject({
-      status: 'done',
-      result: '{"primes":25}',
-    });
-    // The one that ran when it was stopped was taken back; it goes on, and is charged nothing for it.
-    expect(await rowOf(again, 'long-job', ({ status }) => status === 'done')).toMatchObject({
-      ...{ crashes: 0, errors: 0, attempt: 2 },
-      act0: expect.objectContaining({ act: 'takeBack' }),
-    });
-    // Another folder, the same data: two engines would write to it.
-    const third = dev(folder(), '--no-demo', '--data', join(cwd, 'kept'));
-    expect(await third.ended).toEqual([2, null]);
-    expect(third.text()).toMatch(
-      /another 'leasehold dev' keeps its data in .+kept' \(process \d+\); stop that one/,
-    );
-    // To the process alone, as a supervisor would; its children are its own to stop.
-    second.child.kill('SIGTERM');
-    expect(await second.ended).toEqual([0, null]);
-    await expect.poll(() => isAlive(-second.pid)).toBe(false);
-  });
+      const second = dev(cwd, '--no-demo', '--data', 'kept');
+      const again = await stateIn(cwd, second.child, second.text);
+      expect(await rowOf(again, 'kept-job', () => true)).toMatchObject({
+        status: 'done',
+        result: '{"primes":25}',
+      });
+      // The one that ran when it was stopped was taken back; it goes on, and is charged nothing for it.
+      expect(await rowOf(again, 'long-job', ({ status }) => status === 'done')).toMatchObject({
+        ...{ crashes: 0, errors: 0, attempt: 2 },
+        act0: expect.objectContaining({ act: 'takeBack' }),
+      });
+      // Another folder, the same data: two engines would write to it.
+      const third = dev(folder(), '--no-demo', '--data', join(cwd, 'kept'));
+      expect(await third.ended).toEqual([2, null]);
+      expect(third.text()).toMatch(
+        /another 'leasehold dev' keeps its data in .+kept' \(process \d+\); stop that one/,
+      );
+      // To the process alone, as a supervisor would; its children are its own to stop.
+      second.child.kill('SIGTERM');
+      expect(await second.ended).toEqual([0, null]);
+      await expect.poll(() => isAlive(-second.pid)).toBe(false);
+    },
+  );
 });

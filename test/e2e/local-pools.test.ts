@@ -5,6 +5,7 @@ import { TOKEN_HEADER, type WorkerSummary } from '../../lib/tools/console/page-m
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { processOf, workerOf } from '../../lib/tools/inspect/worker-name.ts';
 import { jobBody } from '../../lib/wire/message.ts';
+import { isDeep } from '../support/depth.ts';
 import { sqsClient } from '../support/engines.ts';
 import { type LocalConsole, startLocalConsole } from '../support/local-console.ts';
 import { lapsesOf } from '../support/worker-stack.ts';
@@ -94,7 +95,7 @@ describe('a local stack with a pool of functions and one of containers', () => {
     expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
   });
 
-  it('replaces the container when the jobs module changes; the old one drains', async () => {
+  it.runIf(isDeep)('replaces the container when the jobs module changes; the old one drains', async () => {
     const endings: (string | undefined)[] = [];
     const unlisten = local.stack.listen(
       (event) =>
@@ -113,7 +114,7 @@ describe('a local stack with a pool of functions and one of containers', () => {
   });
 });
 
-it('has a console that counts and judges the queue of each pool', async () => {
+it.runIf(isDeep)('has a console that counts and judges the queue of each pool', async () => {
   const local = await startLocalConsole({ pools, workers: 0 });
   const { console, stack } = local;
   const client = sqsClient(stack.endpoints.sqs, localEnvironment.clientConfig(stack.environment));

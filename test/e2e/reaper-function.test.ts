@@ -3,6 +3,7 @@ import type { Context, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReapResult } from '../../lib/reaper/reap.ts';
 import { type BusEvent, startEventBus } from '../../lib/tools/dev/event-bus.ts';
+import { isDeep } from '../support/depth.ts';
 import { createQueue, sqsEndpoint } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
@@ -104,23 +105,24 @@ describe('the reaper function', () => {
     ]);
   });
 
-  it.each([
+  const pools = [
+    ['five pools of containers', 5, { max: 20, concurrency: 4 }, 1],
     ['five pools of functions', 5, undefined, 0],
     ['one pool of containers', 1, { max: 20, concurrency: 4 }, 1],
-    ['five pools of containers', 5, { max: 20, concurrency: 4 }, 1],
-  ])(
+  ] as const;
+  it.each(isDeep ? pools : pools.slice(0, 1))(
     'sweeps as without pools where there are %s; a tick reads running jobs once more for containers',
     async (_, count, tasks, reads) => {
-      const pools: Record<string, object> = {};
+      const named: Record<string, object> = {};
       for (let n = 0; n < count; n++) {
         const queueUrl = (await createQueue(stack.sqsClient)).replace(sqsEndpoint(), stack.sqs.endpoint);
-        pools[`pool-${n}`] = { queueUrl, types: [`type-${n}`], tasks };
+        named[`pool-${n}`] = { queueUrl, types: [`type-${n}`], tasks };
       }
       const { tick, wake } = await load({
         AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb.endpoint,
         AWS_ENDPOINT_URL_SQS: stack.sqs.endpoint,
         LEASEHOLD_WAKE_QUEUE_URL: wakeQueueUrl.replace(sqsEndpoint(), stack.sqs.endpoint),
-        LEASEHOLD_POOLS: JSON.stringify(pools),
+        LEASEHOLD_POOLS: JSON.stringify(named),
         LEASEHOLD_POOL: 'default',
       });
       const { shards } = stack.settings;
@@ -134,18 +136,17 @@ describe('the reaper function', () => {
     },
   );
 
-  it.each(['{"wake":"somebody else’s"}', 'not json', '{}', 'null', '{"wake":7}'])(
-    'ends after one read when it is started by %s',
-    async (body) => {
-      const { tick } = await load({ AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb.endpoint });
-      await tick();
-      const { handler } = (await import('../../functions/reaper/index.ts')) as { handler: Handler };
+  it('ends after one read when it is started by a message that is not the last that it sent', async () => {
+    const { tick } = await load({ AWS_ENDPOINT_URL_DYNAMODB: stack.dynamodb.endpoint });
+    await tick();
+    const { handler } = (await import('../../functions/reaper/index.ts')) as { handler: Handler };
+    for (const body of ['{"wake":"of another"}', 'not json', '{}', 'null', '{"wake":7}']) {
       const before = { ...stack.dynamodb.counts };
       const event = { Records: [{ body }] } as SQSEvent;
       expect(await handler(event, withTimeLeft(60_000))).toMatchObject({ ended: 'superseded', sweeps: 0 });
-      expect(stack.dynamodb.counts).toEqual({ ...before, GetItem: (before.GetItem ?? 0) + 1 });
-    },
-  );
+      expect(stack.dynamodb.counts, body).toEqual({ ...before, GetItem: (before.GetItem ?? 0) + 1 });
+    }
+  });
 
   it('says which variable is missing when it does not know its queue', async () => {
     await expect(load({ LEASEHOLD_WAKE_QUEUE_URL: '' })).rejects.toThrow(

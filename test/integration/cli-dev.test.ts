@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/tools/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
 import { settingVariable } from '../../lib/wire/environment.ts';
-import { bareEnvironment, runProcess } from '../support/cli.ts';
+import { bareEnvironment, runInProcess, runProcess } from '../support/cli.ts';
+import { isDeep } from '../support/depth.ts';
 import { sqsClient } from '../support/engines.ts';
 
 const folders: string[] = [];
@@ -72,7 +73,7 @@ export const registry = createRegistry([defineJob({
 describe('leasehold dev', () => {
   let dev: Awaited<ReturnType<typeof devWith>>;
   let directory: string;
-  const run = (...args: readonly string[]) => runProcess(args, { directory });
+  const run = (...args: readonly string[]) => runInProcess(args, { directory });
   const send = (...args: readonly string[]) => run('send', ...args);
   beforeAll(async () => {
     const mine = { LEVEL: 'shell', AWS_ACCESS_KEY_ID: 'MINE', AWS_SECRET_ACCESS_KEY: 'MINE' };
@@ -116,7 +117,7 @@ describe('leasehold dev', () => {
         message: expect.stringMatching(/not started, or unknown\. In the queue \d+ messages? wait/),
       },
     ]);
-    const second = await runProcess(['dev', '--no-demo'], { directory: dev.folder });
+    const second = await runInProcess(['dev', '--no-demo'], { directory: dev.folder });
     expect([second.code, second.stderr]).toEqual([
       2,
       expect.stringContaining(`runs in this folder already (process ${dev.child.pid})`),
@@ -136,7 +137,7 @@ describe('leasehold dev', () => {
       expect.stringMatching(/payload is refused by the schema of type 'answer': name: no shell/),
     ]);
     const input = '{"name":"Ada"}\n{"nam":"Ben"}\n';
-    const lines = await runProcess(['send', 'answer', '--file', '-', '--json'], { directory, input });
+    const lines = await runInProcess(['send', 'answer', '--file', '-', '--json'], { directory, input });
     expect(lines.json()).toMatchObject({ sent: 1, failed: 1, failures: [{ line: 2 }] });
     expect((await send('answer', '{"nam":"Ada"}', '--force', '--job-id', 'forced')).code).toBe(0);
     await dev.hears(/forced answer #1 .*retried.*name: no shell/);
@@ -188,43 +189,47 @@ async function consoleSays(folder: string): Promise<Told> {
   return told as unknown as Told;
 }
 
-it('leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`', {
-  timeout: 180_000,
-}, async () => {
-  const folder = newFolder();
-  const jobs = join(import.meta.dirname, '..', '..', 'examples', 'registry.ts');
-  const start = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) => {
-    const child = spawn(process.execPath, [bin, ...args], {
-      ...{ cwd: folder, env: { ...bareEnvironment(), ...environment }, stdio: 'ignore' },
-    });
-    started.push(child);
-    return { child, ended: once(child, 'exit') };
-  };
-  const dev = start({}, 'dev', jobs, '--workers', '0');
-  await expect.poll(() => existsSync(join(folder, LOCAL_STATE_FILE)), { timeout: 90_000 }).toBe(true);
-  const run = (...args: readonly string[]) => runProcess(args, { directory: folder });
-  expect((await run('send', 'count-primes', '{"below":100}', '--job-id', 'mine')).code).toBe(0);
-  const { stdout } = await run('dev', '--env');
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]);
-  // Nobody has taken it: there is no row yet.
-  expect((await run('show', 'mine')).code).not.toBe(0);
+it.runIf(isDeep)(
+  'leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`',
+  {
+    timeout: 180_000,
+  },
+  async () => {
+    const folder = newFolder();
+    const jobs = join(import.meta.dirname, '..', '..', 'examples', 'registry.ts');
+    const start = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+      const child = spawn(process.execPath, [bin, ...args], {
+        ...{ cwd: folder, env: { ...bareEnvironment(), ...environment }, stdio: 'ignore' },
+      });
+      started.push(child);
+      return { child, ended: once(child, 'exit') };
+    };
+    const dev = start({}, 'dev', jobs, '--workers', '0');
+    await expect.poll(() => existsSync(join(folder, LOCAL_STATE_FILE)), { timeout: 90_000 }).toBe(true);
+    const run = (...args: readonly string[]) => runProcess(args, { directory: folder });
+    expect((await run('send', 'count-primes', '{"below":100}', '--job-id', 'mine')).code).toBe(0);
+    const { stdout } = await run('dev', '--env');
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]);
+    // Nobody has taken it: there is no row yet.
+    expect((await run('show', 'mine')).code).not.toBe(0);
 
-  // It stops when its last poll is over, which takes half of this.
-  const soon = { [settingVariable('shutdownGraceMs')]: '1000' };
-  const worker = start({ ...Object.fromEntries(lines), ...soon }, 'work', jobs);
-  await expect
-    .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
-    .toMatch(/"status": ?"done"/);
-  // The console has no part in starting it.
-  const { workers, figures } = await consoleSays(folder);
-  expect(workers).toMatchObject([{ state: 'idle' }]);
-  expect(workers[0]?.name).toBe(`process ${worker.child.pid}`);
-  expect(figures.counts.done.count).toBe(1);
-  for (const { child, ended } of [worker, dev]) {
-    child.kill('SIGINT');
-    expect(await ended).toEqual([0, null]);
-  }
-});
+    // It stops when its last poll is over, which takes half of this.
+    const soon = { [settingVariable('shutdownGraceMs')]: '1000' };
+    const worker = start({ ...Object.fromEntries(lines), ...soon }, 'work', jobs);
+    await expect
+      .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
+      .toMatch(/"status": ?"done"/);
+    // The console has no part in starting it.
+    const { workers, figures } = await consoleSays(folder);
+    expect(workers).toMatchObject([{ state: 'idle' }]);
+    expect(workers[0]?.name).toBe(`process ${worker.child.pid}`);
+    expect(figures.counts.done.count).toBe(1);
+    for (const { child, ended } of [worker, dev]) {
+      child.kill('SIGINT');
+      expect(await ended).toEqual([0, null]);
+    }
+  },
+);

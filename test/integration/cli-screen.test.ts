@@ -147,10 +147,10 @@ describe('on a screen', () => {
   });
 
   it('in a pipe a table is whole, without colors, and there is no progress bar', async () => {
-    const run = await system.spawn(['ls']);
+    const run = await system.run(['ls']);
     expect(run.stdout).toContain(`${WORKER}/${UUID.slice(0, 8)}`);
     expect(run.stdout).not.toContain('\u001b');
-    const sent = await system.spawn(['send', 'email', '--file', '-'], { input: '{"a":1}\n{"a":2}\n' });
+    const sent = await system.run(['send', 'email', '--file', '-'], { input: '{"a":1}\n{"a":2}\n' });
     expect([sent.stdout, sent.stderr]).toEqual(['sent 2 jobs\n', '']);
   });
 });

@@ -7,11 +7,11 @@ import { defaultSettings } from '../../lib/settings/settings.ts';
 import { startConsole } from '../../lib/tools/console/start-console.ts';
 import { meterCapacity } from '../support/capacity-meter.ts';
 import { atDepth } from '../support/depth.ts';
-import { describeOnEachEngine, dynamoDbClient } from '../support/engines.ts';
+import { describeOnOneEngine, dynamoDbClient } from '../support/engines.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
-const ROWS = atDepth(3_000, 50_000);
+const ROWS = atDepth(1_000, 50_000);
 const SECONDS = atDepth(6, 30);
 const { shards } = defaultSettings;
 
@@ -37,7 +37,7 @@ function rows() {
   });
 }
 
-describeOnEachEngine('an open page of an account', ({ endpoint }) => {
+describeOnOneEngine('an open page of an account', ({ endpoint }) => {
   let jobs: JobsTable;
   beforeAll(async () => {
     jobs = await openJobsTable(endpoint);

@@ -17,7 +17,7 @@ import { isFreePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { findJava, majorVersion } from '../../lib/tools/dev/engines/java.ts';
 import { createTable } from '../support/create-table.ts';
 import { isDeep } from '../support/depth.ts';
-import { anyEngine, describeOnEachEngine, dynamoDbClient } from '../support/engines.ts';
+import { anyEngine, describeOnOneEngine, dynamoDbClient } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 
 const accepts = (host: string, port: number) =>
@@ -35,7 +35,7 @@ const outsideAddress = () =>
     .flatMap((addresses) => addresses ?? [])
     .find((address) => address.family === 'IPv4' && !address.internal)?.address;
 
-describeOnEachEngine('a DynamoDB engine', (shared) => {
+describeOnOneEngine('a DynamoDB engine', (shared) => {
   const withEngine = async (
     options: Omit<DynamoDbEngineOptions, 'engine'>,
     use: (engine: DynamoDbEngine) => Promise<void>,
@@ -86,8 +86,7 @@ describeOnEachEngine('a DynamoDB engine', (shared) => {
     }
   });
 
-  // Every engine is watched in the same way: one of them shows it.
-  const ends = isDeep || shared.engine === anyEngine().engine ? ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit'] : [];
+  const ends = isDeep ? ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit'] : ['SIGKILL', 'exit'];
   it.each(ends)('does not outlive its host process that ends by %s', async (end) => {
     const module = new URL('../../lib/tools/dev/engines/dynamodb-engine.ts', import.meta.url).href;
     const script = `const { startDynamoDb } = await import('${module}');

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
@@ -12,7 +11,7 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { demoSettings } from '../../lib/tools/dev/demo/settings.ts';
 import { localEnvironment } from '../../lib/tools/dev/local-environment.ts';
 import { type LocalStack, startLocalStack } from '../../lib/tools/dev/stack.ts';
-import { resourceOf, synthesize, withoutValidation } from '../cdk/support.ts';
+import { resourceOf, type Synthesized, synthesize, withoutValidation } from '../cdk/support.ts';
 import { anyEngine, dynamoDbClient, sqsClient, sqsEndpoint, uniqueName } from '../support/engines.ts';
 import { isAlive } from '../support/is-alive.ts';
 import { lapsesOf } from '../support/worker-stack.ts';
@@ -29,7 +28,9 @@ const given = () => ({
 
 describe('a stack on endpoints from the standard AWS variables', () => {
   let stack: LocalStack;
+  let made: Synthesized;
   beforeAll(async () => {
+    made = synthesize();
     stack = await startLocalStack({ name: uniqueName('stack'), surroundings: given() });
   });
   afterAll(() => stack.stop());
@@ -48,7 +49,6 @@ describe('a stack on endpoints from the standard AWS variables', () => {
   });
 
   it('has the table that the synthesized template has', async () => {
-    const made = synthesize();
     const { Properties } = resourceOf(made, made.jobs.table);
     const client = dynamoDbClient(anyEngine().endpoint);
     const { Table } = await client.send(new DescribeTableCommand({ TableName: stack.tableName }));
@@ -75,7 +75,6 @@ describe('a stack on endpoints from the standard AWS variables', () => {
   });
 
   it('has the queues that the synthesized template has', async () => {
-    const made = synthesize();
     const client = sqsClient(sqsEndpoint());
     const attributesOf = async (QueueUrl: string) =>
       (await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }))).Attributes ??
@@ -198,28 +197,16 @@ describe('a stack with engines of its own', () => {
     expect(lapsesOf(job)).toBeGreaterThanOrEqual(1);
     expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
   });
-});
 
-describe('a stack that was stopped', () => {
-  it('leaves no process and no bundle behind, even in the middle of a job', async () => {
-    const stack = await startLocalStack({
-      settings: demoSettings,
-      workers: 2,
-      jobs: worker,
-      surroundings: given(),
-      name: uniqueName('stopped'),
-    });
+  it('leaves no process behind when it is stopped in the middle of a job', async () => {
     const busy = new Promise<number>((resolve) => {
       stack.listen(
         (event) => event.kind === 'sandbox' && event.sandbox.state === 'busy' && resolve(event.sandbox.pid),
       );
     });
-    const client = sqsClient(sqsEndpoint());
-    const MessageBody = JSON.stringify({ type: 'slow-steps', payload: { steps: 100, stepMs: 1000 } });
-    await client.send(new SendMessageCommand({ QueueUrl: stack.queueUrl, MessageBody }));
-    client.destroy();
+    await send({ type: 'slow-steps', payload: { steps: 100, stepMs: 1000 }, jobId: 'endless' });
     const pid = await busy;
-    expect(existsSync(`/proc/${process.pid}`) ? existsSync(`/proc/${pid}`) : true).toBe(true);
+    expect(isAlive(pid)).toBe(true);
     await stack.stop();
     expect(isAlive(pid)).toBe(false);
     expect(stack.workers()).toEqual([]);

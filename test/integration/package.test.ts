@@ -3,6 +3,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sym
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isDeep } from '../support/depth.ts';
 import { freshProject, packTarball } from '../support/tarball.ts';
 
 interface Entry {
@@ -69,7 +70,7 @@ describe('the tarball', () => {
     expect(said.trim().split('\n')).toEqual(entries.map(({ name }) => `${name} true`));
   });
 
-  it('loads as CommonJS where Node cannot require ES modules, as in Jest', () => {
+  it.runIf(isDeep)('loads as CommonJS where Node cannot require ES modules, as in Jest', () => {
     project.write(
       'plain.cjs',
       `const { join } = require('node:path');
@@ -107,7 +108,7 @@ describe('the tarball', () => {
       expect(existsSync(join(installed, 'dist', 'functions', name, 'index.mjs')), name).toBe(true);
   });
 
-  it('runs the account rehearsal: its plan, and the synthesis of its stack', () => {
+  it.runIf(isDeep)('runs the account rehearsal: its plan, and the synthesis of its stack', () => {
     const command = join(installed, manifest.bin['leasehold-rehearse'] ?? '');
     const args = ['--account', '123456789012', '--region', 'eu-west-1'];
     const plan = spawnSync(process.execPath, [command, ...args], { cwd: project.folder, encoding: 'utf8' });

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../lib/aws/clock.ts';
-import { reap } from '../../lib/reaper/reap.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { atDepth } from '../support/depth.ts';
 import { type ReaperOnEngine, reaperOnEngine } from '../support/reaper-on-engine.ts';
 
-const JOBS = atDepth(2_000, 10_000);
+const JOBS = atDepth(1_000, 10_000);
 /** A tenth for each hint, a twenty-fifth for each write, and what a sweep needs whatever it finds. */
 const MOST_REQUESTS = 0.15 * JOBS + 100;
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
@@ -30,16 +28,6 @@ describe('the reaper at the wire', { timeout: 240_000 }, () => {
     expect(reclaimed).toBe(JOBS);
     expect(system.requests()).toBeLessThanOrEqual(MOST_REQUESTS);
     expect(await system.waitingHints()).toBe(JOBS);
-  });
-
-  it('needs no more for all that one invocation does', async () => {
-    await seedLapsed(JOBS);
-    const { deps } = system.reaper();
-    const wakeQueue = { send: async () => {} };
-    const chain = { ...deps, wakeQueue, random: systemRandom };
-    const result = await reap(chain, { kind: 'tick' }, { deadlineAt: deps.clock.now() + 200_000 });
-    expect(result).toMatchObject({ reclaimed: JOBS, ended: 'swept' });
-    expect(system.requests()).toBeLessThanOrEqual(MOST_REQUESTS);
   });
 
   it('asks each shard once when nothing has lapsed, whatever the table holds', async () => {

@@ -9,7 +9,7 @@ const LONGEST_IDLE_MS = 3000;
 it('leaves no place empty for more than 3 s next to a waiting job while nothing goes wrong', async () => {
   const quiet = { name: 'none', breaks: /^$/, rates: QUIET };
   let waited = 0;
-  for (let seed = 1; seed <= atDepth(60, 2000); seed++) {
+  for (let seed = 1; seed <= atDepth(30, 2000); seed++) {
     const simulation = new Simulation({ seed, size: 'limited', bug: quiet });
     if (simulation.scenario.pause !== undefined) continue;
     while (simulation.step()) await new Promise<void>((resolve) => setImmediate(resolve));

@@ -9,7 +9,7 @@ import { type SimulationResult, simulateMany } from './simulate.ts';
 /** Every planted bug is found within so many schedules of either size; most need a handful. */
 const within = { full: 1000, brief: 4000, crowd: 2000, limited: 4000 } as const;
 /** With the same faults and the bug taken out, so many schedules hold. */
-const SOUND = atDepth(10, 100);
+const SOUND = atDepth(3, 100);
 /** Brief schedules find every one of them in less time; the deep run lets full ones look for them, too. */
 const sizes = isDeep ? (['brief', 'full'] as const) : (['brief'] as const);
 

@@ -53,7 +53,7 @@ const bugs: readonly PlantedBug[] = [
 
 describe('a type that moves between two pools, deployed in any order', () => {
   it('loses no job, charges none for its queue, and forwards each message once', async () => {
-    const broken = await violationOf(atDepth(400, 20_000));
+    const broken = await violationOf(atDepth(200, 20_000));
     if (broken !== undefined)
       throw new Error(story(await minimise({ seed: broken.seed, size: 'brief', pools: true })));
   });

@@ -5,7 +5,7 @@ import type { PlantedBug } from './planted-bug.ts';
 import { seedsFrom } from './seeds.ts';
 import { simulateMany } from './simulate.ts';
 
-const SCHEDULES = atDepth(100, 5000);
+const SCHEDULES = atDepth(60, 5000);
 
 const violationsOf = async (bug?: PlantedBug): Promise<string[]> => {
   const found: string[] = [];

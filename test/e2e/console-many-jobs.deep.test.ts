@@ -14,13 +14,12 @@ import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { startConsole } from '../../lib/tools/console/start-console.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
-import { atDepth } from '../support/depth.ts';
 import { anyEngine, uniqueName } from '../support/engines.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
-const DONE = atDepth(800, 8_000);
-const PENDING = atDepth(200, 2_000);
-const ROUNDS = atDepth(4, 20);
+const DONE = 8_000;
+const PENDING = 2_000;
+const ROUNDS = 20;
 const JOBS = (DONE + PENDING).toLocaleString('en');
 
 // Runtime-evaluated: without a browser there is no page to look at, and the reason is in the suite's title.

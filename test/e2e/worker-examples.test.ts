@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lapsesOf, startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'examples', 'worker-process.ts');
@@ -13,7 +13,7 @@ let stack: WorkerStack;
 let folder: string;
 const children: ReturnType<typeof fork>[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'leasehold-examples-'));
   // The examples' own leases are long; the engine and the reaper are not kept waiting by them.
   stack = await startWorkerStack({
@@ -22,8 +22,9 @@ beforeEach(async () => {
     reaperIntervalMs: 1000,
     minSweepIntervalMs: 50,
   });
+  startProcess();
 });
-afterEach(async () => {
+afterAll(async () => {
   for (const child of children.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
     child.kill('SIGKILL');
@@ -45,28 +46,6 @@ function startProcess() {
 }
 
 describe('the example jobs in the example process', () => {
-  it('checksum a file in slices, through a killed worker, without starting over', async () => {
-    const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, i) => (i * 31) % 251));
-    const path = join(folder, 'large.bin');
-    writeFileSync(path, bytes);
-    await stack.send('checksum-file', { path, sliceBytes: 40_000 }, { jobId: 'sum' });
-    const first = startProcess();
-    const halfway = await stack.until('sum', (job) => (job?.checkpointSeq ?? 0) >= 5);
-    first.kill('SIGKILL');
-    await once(first, 'exit');
-    await stack.lapse('sum');
-    startProcess();
-    const job = await stack.until('sum', (each) => each?.status === 'done');
-    expect(job).toMatchObject({
-      result: { adler32: 'd6a2243f', bytes: bytes.length },
-      attempt: 2,
-    });
-    expect(lapsesOf(job)).toBe(1);
-    // 100 slices in all: a run that had started over would have stored every one of them again.
-    expect(job.checkpointSeq).toBeLessThan(100 + halfway.checkpointSeq);
-    expect(job.checkpointSeq).toBeLessThanOrEqual(101);
-  });
-
   it('call a service until it answers, telling it who calls', async () => {
     const seen: (readonly [string, string])[] = [];
     const service = createServer((request, response) => {
@@ -78,7 +57,6 @@ describe('the example jobs in the example process', () => {
     await once(service, 'listening');
     const { port } = service.address() as AddressInfo;
     try {
-      startProcess();
       await stack.send(
         'call-service',
         { url: `http://127.0.0.1:${port}/`, body: { a: 1 } },
@@ -98,9 +76,29 @@ describe('the example jobs in the example process', () => {
   });
 
   it('count primes with the event loop standing still', async () => {
-    startProcess();
     await stack.send('count-primes', { below: 1_000_000, slice: 250_000 }, { jobId: 'primes' });
     const job = await stack.until('primes', (each) => each?.status === 'done');
     expect(job).toMatchObject({ result: { primes: 78_498 }, attempt: 1, checkpoint: { next: 750_000 } });
+  });
+
+  it('checksum a file in slices, through a killed worker, without starting over', async () => {
+    const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, i) => (i * 31) % 251));
+    const path = join(folder, 'large.bin');
+    writeFileSync(path, bytes);
+    await stack.send('checksum-file', { path, sliceBytes: 40_000 }, { jobId: 'sum' });
+    const halfway = await stack.until('sum', (job) => (job?.checkpointSeq ?? 0) >= 5);
+    const [first] = children;
+    first?.kill('SIGKILL');
+    await stack.lapse('sum');
+    startProcess();
+    const job = await stack.until('sum', (each) => each?.status === 'done');
+    expect(job).toMatchObject({
+      result: { adler32: 'd6a2243f', bytes: bytes.length },
+      attempt: 2,
+    });
+    expect(lapsesOf(job)).toBe(1);
+    // 100 slices in all: a run that had started over would have stored every one of them again.
+    expect(job.checkpointSeq).toBeLessThan(100 + halfway.checkpointSeq);
+    expect(job.checkpointSeq).toBeLessThanOrEqual(101);
   });
 });

@@ -101,7 +101,7 @@ export const declarations = {
     default: 'cells',
     choices: ['cells', 'none'],
     description:
-      'whether handlers run in separate processes (cells), or inside their host: for tests and functions below 256 MB',
+      'whether handlers run in separate processes (`cells`) or in their host (`none`): for tests and functions below 256 MB',
   },
   cells: count(0, 0, 100, 'processes that share a worker process’s jobs; 0 means one for each processor'),
   cellMemoryMb: count(

@@ -93,36 +93,39 @@ const COMMON: readonly SettingName[] = [
   ...(['batchSize', 'functionTimeoutMs', 'maxRunning', 'maxStartsPerSecond', 'logLevel'] as const),
 ];
 
-export const commonSettingsTable = (): string => settingsTable(COMMON);
-
-export const tuningTable = (): string => settingsTable(settingNames.filter((name) => !COMMON.includes(name)));
-
-const settingsTable = (names: readonly SettingName[]): string =>
+export const commonSettingsTable = (): string =>
   table(
     ['setting', 'default', 'allowed', 'meaning', 'variable'],
-    names.map((name) => [...shownSetting(name), `\`${settingVariable(name)}\``]),
+    COMMON.map((name) => {
+      const [title, byDefault, ...rest] = shownSetting(name);
+      return [title, byDefault, allowed(declarations[name]), ...rest];
+    }),
   );
 
-function shownSetting(name: SettingName): string[] {
+export const tuningTable = (): string =>
+  table(
+    ['setting', 'default', 'meaning', 'variable'],
+    settingNames.filter((name) => !COMMON.includes(name)).map(shownSetting),
+  );
+
+function shownSetting(name: SettingName): readonly [string, string, string, string] {
   const declaration: SettingDeclaration = declarations[name];
   return [
     `\`${name}\``,
     shownValue(declaration, declaration.default),
-    allowed(declaration),
     declaration.description,
+    `\`${settingVariable(name)}\``,
   ];
 }
 
 function allowed(declaration: SettingDeclaration): string {
   switch (declaration.kind) {
-    case 'switch':
-      return '`true`, `false`';
     case 'choice':
       return declaration.choices.map((choice) => `\`${choice}\``).join(', ');
-    case 'types':
-      return 'types, `*`';
     case 'number':
       return `${shownValue(declaration, declaration.min)} to ${shownValue(declaration, declaration.max)}`;
+    default:
+      throw new Error(`no common setting is a ${declaration.kind}`);
   }
 }
 

@@ -50,7 +50,7 @@ export function runningJobTable(): string {
       [`heartbeats, every ${seconds(usual.heartbeatMs)}, up to a fifth early`, ...one(beats)],
       [`write units of the table, ${TABLE_UNITS} a beat`, ...one(beats * TABLE_UNITS)],
       [`write units of the index, ${INDEX_UNITS} a beat`, ...one(beats * INDEX_UNITS)],
-      ['the same with a lease of 60 s', ...both(beatsASecond({ leaseMs: 60_000 }))],
+      ['both, with a lease of 60 s', ...both(beatsASecond({ leaseMs: 60_000 }))],
     ],
     (column) => column === 0,
   );

@@ -63,7 +63,7 @@ export interface SettingProps {
   /** Jobs that one worker process runs at the same time. @default 10 */
   readonly processConcurrency?: number;
   /**
-   * Whether handlers run in separate processes (cells), or inside their host: for tests and functions below 256 MB.
+   * Whether handlers run in separate processes (`cells`) or in their host (`none`): for tests and functions below 256 MB.
    * @default 'cells'
    */
   readonly isolation?: 'cells' | 'none';

@@ -93,7 +93,7 @@ export function shortJobsTable(): string {
   );
 }
 
-const HOURS = [1, 6, 24] as const;
+const HOURS = [1, 24] as const;
 
 /** Heartbeats of a thousand job-hours, next to the compute of the same hours. */
 export function jobHoursTable(): string {

@@ -41,12 +41,15 @@ export function transitionTable(): string {
   const rows = all.map(([name, { by, from, to, when, proof }]) => [
     `\`${name}\``,
     by,
-    `${from.map((status) => shownStatus(status)).join(', ')} → ${shownStatus(to)}`,
+    `${shownStart(from)} → ${shownStatus(to)}`,
     when,
     proof === USUAL_PROOF ? '' : proof,
   ]);
   return table(['transition', 'by', 'from → to', 'provided that', 'success shows by'], rows);
 }
+
+const shownStart = (from: Transition['from']) =>
+  from.length === jobTransitions.repair.from.length ? 'any' : from.map(shownStatus).join(', ');
 
 const shownStatus = (status: JobStatus | 'absent' | 'same') =>
   status === 'absent' ? 'no row' : status === 'same' ? 'the same' : `\`${status}\``;

@@ -27,12 +27,7 @@ import {
   tuningTable,
 } from '../support/generated-docs.ts';
 import { publicExports, referencePage } from '../support/reference-page.ts';
-import {
-  runningJobTable,
-  shardsTable,
-  startsTable,
-  tableUnitsTable,
-} from '../support/scale-tables.ts';
+import { runningJobTable, shardsTable, startsTable, tableUnitsTable } from '../support/scale-tables.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -202,12 +197,6 @@ it('prices a thousand job-hours by the beats that a plan counts, jitter included
   const dollars = (beatsOf(3_600_000, settings) * 3 * 1000 * listPrices.perMillionWriteUnits) / 1e6;
   const [, told] = read('docs/operating/cost.md').match(/lease 20 s, beat every 5 s \| \$([\d.]+) /) ?? [];
   expect(Math.abs(Number(told) - dollars)).toBeLessThan(0.01);
-});
-
-it('the page of costs has the recovery that follows from the default settings', () => {
-  const { usualMs, worstMs } = recoveryBound(resolveSettings());
-  const cost = read('docs/operating/cost.md').replaceAll(/\s+/g, ' ');
-  expect(cost).toContain(`${usualMs / 1000} s by default, and ${worstMs / 1000} s after a lost wake`);
 });
 
 describe('the README', () => {

@@ -21,7 +21,7 @@ export async function grantedClaim(
   const job: RunningJob = { ...(parseJob(whole) as RunningJob), rowAtClaim: rowAtClaimOf(row, whole) };
   const gone = missing.filter((name) => NEEDED.includes(name));
   if (gone.length > 0) return failWithoutData(parts, job, gone);
-  await data.extend(expiring);
+  if (expiring.length > 0) await data.extend(expiring);
   return { outcome: 'claimed', job };
 }
 

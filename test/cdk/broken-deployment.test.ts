@@ -76,6 +76,19 @@ const namesSince = (line: number) =>
 
 const watchAlarms = () => createCloudWatch(deployed.alarms);
 
+/** A wake queue in which no message waits. */
+function wakeQueue(watch: CloudWatch, minutes: number): void {
+  for (let minute = 0; minute < minutes; minute++)
+    watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
+}
+
+/** Edits the row of the reapers. */
+const editPromise = (set: { readonly wakeAt: number } | { readonly wholeAt: number }) =>
+  deployed.table.apply({
+    ...{ transition: 'renewWake', jobId: LEADER_KEY, returns: 'nothing', set },
+    when: [[{ attribute: 'wake', is: 'present' }]],
+  });
+
 /** Three pending jobs whose hints are due. */
 async function waitingJobs(): Promise<readonly string[]> {
   const jobIds = [1, 2, 3].map(() => `waiting-${++messages}`);
@@ -103,10 +116,9 @@ describe('a system in which nothing is broken', () => {
     const busy = deployed.lines.length;
     await at(30, watch, () => deployed.functions.worker.invoke(event));
     expect(namesSince(busy)).toEqual(new Set(['JobsClaimed', 'JobsDone']));
-    for (let minute = 0; minute < 10; minute++) {
-      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
+    wakeQueue(watch, 10);
+    for (let minute = 0; minute < 10; minute++)
       watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', 60 * minute, 0);
-    }
     expect(watch.wentOff(10)).toEqual({});
   });
 });
@@ -158,10 +170,8 @@ describe('each way to break it', () => {
       asked.some((each) => each.startsWith('dynamodb:')) ? { clockAheadMs: 60_000 } : undefined,
     );
     await deliverForMinutes(1, watch, event);
-    for (let minute = 0; minute < 6; minute++) {
-      await tick(60 * minute, watch);
-      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
-    }
+    wakeQueue(watch, 6);
+    for (let minute = 0; minute < 6; minute++) await tick(60 * minute, watch);
     expect(watch.wentOff(10)).toEqual({ ClockUnsound: 1, DeadMan: 5 });
     // Believed again, before the next test asks.
     breakBy();
@@ -226,11 +236,6 @@ describe('a bad jobs module', () => {
 });
 
 describe('each way to break the reaper', () => {
-  const wakeQueue = (watch: CloudWatch, minutes: number) => {
-    for (let minute = 0; minute < minutes; minute++)
-      watch.put('AWS/SQS ApproximateNumberOfMessagesVisible WakeQueue', 60 * minute, 0);
-  };
-
   it('is missed within five minutes when nothing starts it', () => {
     const watch = watchAlarms();
     wakeQueue(watch, 10);
@@ -243,13 +248,7 @@ describe('each way to break the reaper', () => {
     wakeQueue(watch, 10);
     for (let minute = 0; minute < 5; minute++) {
       // A minute ago: this wake looks at pending jobs, too.
-      await deployed.table.apply({
-        transition: 'renewWake',
-        jobId: LEADER_KEY,
-        when: [[{ attribute: 'wake', is: 'present' }]],
-        set: { wholeAt: Date.now() - 60_000 },
-        returns: 'nothing',
-      });
+      await editPromise({ wholeAt: Date.now() - 60_000 });
       expect(await wake(60 * minute, watch)).toMatchObject({ payload: { ended: 'swept' } });
     }
     expect(watch.wentOff(10)).toEqual({ DeadMan: 5 });
@@ -298,13 +297,7 @@ describe('each way to break the reaper', () => {
     wakeQueue(watch, 10);
     for (let minute = 0; minute < 5; minute++) {
       // A wake that was promised half a minute after the tick before, and that Lambda dropped.
-      await deployed.table.apply({
-        transition: 'renewWake',
-        jobId: LEADER_KEY,
-        when: [[{ attribute: 'wake', is: 'present' }]],
-        set: { wakeAt: Date.now() - 28_000 },
-        returns: 'nothing',
-      });
+      await editPromise({ wakeAt: Date.now() - 28_000 });
       await tick(60 * minute, watch);
     }
     expect(watch.wentOff(5)).toEqual({ ReaperLate: 2 });
@@ -314,13 +307,7 @@ describe('each way to break the reaper', () => {
     const watch = watchAlarms();
     deployed.functions.reaper.gate.breakBy(denied(/^sqs:SendMessage on WakeQueue/));
     for (let minute = 0; minute < 3; minute++) {
-      await deployed.table.apply({
-        transition: 'renewWake',
-        jobId: LEADER_KEY,
-        when: [[{ attribute: 'wake', is: 'present' }]],
-        set: { wakeAt: Date.now() - 28_000 - 60_000 * minute },
-        returns: 'nothing',
-      });
+      await editPromise({ wakeAt: Date.now() - 28_000 - 60_000 * minute });
       expect(await tick(60 * minute, watch)).toMatchObject({ outcome: 'functionError' });
     }
     expect(watch.wentOff(10)).toMatchObject({ ReaperLate: 2 });

@@ -26,6 +26,7 @@ import {
   someJobs,
   synthesize,
   synthesizeIn,
+  synthesizeJobs,
   withoutValidation,
 } from './support.ts';
 
@@ -221,9 +222,7 @@ describe('a key of the user’s own', () => {
 
 describe('events', () => {
   it('go to a bus of the user’s own, and to no other', () => {
-    const own = synthesizeIn(
-      (stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, eventBus: new EventBus(stack, 'Bus') }),
-    );
+    const own = synthesizeJobs((stack) => ({ eventBus: new EventBus(stack, 'Bus') }));
     const statements = Object.values(own.template.findResources('AWS::IAM::Policy')).flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,
     );

@@ -2,19 +2,18 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, it } from 'vitest';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import type { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { SettingsError } from '../../lib/settings/settings-error.ts';
-import { resourceOf, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+import { resourceOf, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
 const build = (listen: (jobs: LeaseholdJobs, target: SqsQueue) => void, props: LeaseholdJobsProps = {}) =>
-  synthesizeIn((stack) => {
-    const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, ...props });
-    listen(jobs, new SqsQueue(new Queue(stack, 'Ends')));
-    return jobs;
-  });
+  synthesizeJobs(
+    () => props,
+    (jobs, stack) => listen(jobs, new SqsQueue(new Queue(stack, 'Ends'))),
+  );
 
 const variablesOf = (built: ReturnType<typeof build>, function_: 'workerFunction' | 'reaperFunction') =>
   (resourceOf(built, built.jobs[function_]).Properties.Environment as { Variables: Record<string, unknown> })

@@ -3,18 +3,14 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { type IQueue, Queue, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { expect, it } from 'vitest';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { jobQueueAttributes } from '../../lib/wire/queues.ts';
-import { flat, resourceOf, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+import { flat, resourceOf, someEnv, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
 const withQueue = (queueOf: (stack: Stack) => IQueue, props: LeaseholdJobsProps = {}) =>
-  synthesizeIn(
-    (stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, queue: queueOf(stack), ...props }),
-    { env: someEnv },
-  );
+  synthesizeJobs((stack) => ({ queue: queueOf(stack), ...props }));
 const own = (props: QueueProps) => (stack: Stack) => new Queue(stack, 'Mine', props);
 const warnings = ({ stack }: { readonly stack: Stack }) =>
   Annotations.fromStack(stack)
@@ -70,13 +66,9 @@ it('a queue that cannot be one of jobs is refused, with what to change', () => {
 });
 
 it('a key of the queue may be used by the functions once it is the key of everything', () => {
-  const made = synthesizeIn(
-    (stack) => {
-      const encryptionKey = new Key(stack, 'Key');
-      const queue = new Queue(stack, 'Mine', { encryptionMasterKey: encryptionKey });
-      return new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, queue, encryptionKey });
-    },
-    { env: someEnv },
-  );
+  const made = synthesizeJobs((stack) => {
+    const encryptionKey = new Key(stack, 'Key');
+    return { encryptionKey, queue: new Queue(stack, 'Mine', { encryptionMasterKey: encryptionKey }) };
+  });
   expect(made.jobs.queue.queueUrl).toBe(made.jobs.environment.LEASEHOLD_QUEUE_URL);
 });

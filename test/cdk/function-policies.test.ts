@@ -10,6 +10,7 @@ import { fargate } from '../../lib/cdk/pools/compute.ts';
 import { type Claim, claimOf } from '../../lib/protocol/job.ts';
 import { parseGroup } from '../../lib/protocol/limits/group.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
+import { metrics } from '../../lib/wire/metrics.ts';
 import { isDeep } from '../support/depth.ts';
 import { type Deployed, deploy } from './deployed.ts';
 import { type Breakage, loseFirstReplies } from './iam-gate.ts';
@@ -312,6 +313,24 @@ describe.each([
 });
 
 // Last: every call has been made by now, through gates that enforce the policies.
+describe('what the functions write', () => {
+  it('is structured, with nothing said of errors in Leasehold itself, and has metrics of the contract', () => {
+    const { lines } = deployed;
+    expect(lines.filter(({ kind }) => kind === 'text')).toEqual([]);
+    expect(lines.filter((line) => line.kind === 'log' && line.level === 'ERROR')).toEqual([]);
+    const emitted = lines.flatMap((line) => (line.kind === 'metrics' ? Object.keys(line.values) : []));
+    expect([...Object.keys(metrics), 'TasksWanted']).toEqual(expect.arrayContaining(emitted));
+    expect(emitted).toEqual(expect.arrayContaining(['JobsDone', 'JobsRetried', 'ReclaimDelay']));
+  });
+
+  it('comes with events', () => {
+    expect(deployed.events.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['JobRetried', 'JobReclaimed', 'JobQuarantined']),
+    );
+    for (const { detail } of deployed.events) expect(detail).toMatchObject({ service: 'Leasehold-Jobs' });
+  });
+});
+
 describe('the policy of each function', () => {
   const byLambda = (name: FunctionName): readonly string[] => {
     const queue = { worker: 'Queue', 'dead-letter': 'DeadLetterQueue', reaper: 'WakeQueue' }[name];

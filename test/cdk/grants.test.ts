@@ -5,14 +5,13 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LeaseholdGrants } from '../../lib/cdk/leasehold-grants.ts';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 import { runInProcess } from '../support/cli.ts';
 import { type Gate, type GatedEngines, startGatedEngines } from './gated-engines.ts';
 import { permissionsOf } from './policies.ts';
-import { SOME_KEY, someEnv, someJobs, synthesizeIn, withoutValidation } from './support.ts';
+import { SOME_KEY, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -26,18 +25,12 @@ afterAll(() => engines?.stop());
 
 /** A gate that lets pass what somebody with these grants may do. */
 function gateOf(...granted: (keyof LeaseholdGrants)[]): Promise<Gate> {
-  const made = synthesizeIn(
-    (stack) => {
-      const jobs = new LeaseholdJobs(stack, 'Jobs', {
-        jobs: someJobs,
-        pools,
-        encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY),
-      });
+  const made = synthesizeJobs(
+    (stack) => ({ pools, encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY) }),
+    (jobs, stack) => {
       const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
       for (const name of granted) jobs.grants[name](role);
-      return jobs;
     },
-    { env: someEnv },
   );
   return engines.gateFor(permissionsOf(made.template, /Somebody/));
 }

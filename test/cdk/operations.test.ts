@@ -5,7 +5,6 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
 import { createProgram } from '../../lib/tools/cli/program.ts';
@@ -25,9 +24,9 @@ import {
   projectRoot,
   resourceOf,
   type Synthesized,
-  someJobs,
   synthesize,
-  synthesizeIn,
+  synthesizeJobs,
+  synthesizeWithoutWorker,
   withoutValidation,
 } from './support.ts';
 
@@ -185,7 +184,7 @@ describe('alarms', () => {
   it('are all in the runbook’s table of what breaks, and so is how soon each goes off', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const table = runbook.split('## Which alarm sees what')[1]?.split('\n## ')[0] ?? '';
-    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    const containers = synthesizeWithoutWorker();
     const all = [standard, containers].flatMap((each) => Object.entries(alarmsOf(each)));
     for (const [id, alarm] of all) {
       const periods = alarm.Metrics?.flatMap(
@@ -223,7 +222,7 @@ describe('alarms', () => {
   it('each link by https to the section of the runbook that has their name', () => {
     const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase());
-    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    const containers = synthesizeWithoutWorker();
     for (const made of [synthesize({ schedules: { nightly } }), containers])
       for (const { AlarmName, AlarmDescription } of Object.values(alarmsOf(made))) {
         const title = AlarmName.replace(/^.*: /, '').toLowerCase();
@@ -248,12 +247,6 @@ describe('alarms', () => {
       expect([line, unknown, operands]).toEqual([line, [], []]);
       expect(command?.opts().service).toBe('Leasehold-Jobs');
     }
-  });
-
-  it('say help first, and evidence last', () => {
-    const runbook = readFileSync(join(projectRoot, 'docs', 'operating', 'runbook.md'), 'utf8');
-    const sections = [...runbook.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
-    expect([sections[0], sections.at(-1)]).toEqual(['Jobs failed', 'Which alarm sees what']);
   });
 
   it('take silence of the reaper for its death, and silence of everything else for peace', () => {
@@ -300,7 +293,7 @@ describe('alarms', () => {
   });
 
   it('ask only the queue where no function works: containers may write their metrics elsewhere', () => {
-    const containers = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { worker: 'none' }));
+    const containers = synthesizeWithoutWorker();
     const { QueueStalled } = alarmsOf(containers);
     expect(QueueStalled?.AlarmName).toMatch(/: jobs wait and no worker takes them$/);
     expect(metricsIn(QueueStalled).map(({ MetricName: name }) => name)).toEqual([
@@ -312,9 +305,7 @@ describe('alarms', () => {
 
   it('tell a topic of their beginning and end, if there is one', () => {
     for (const alarm of Object.values(alarmsOf(standard))) expect(alarm).not.toHaveProperty('AlarmActions');
-    const loud = synthesizeIn(
-      (stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, alarmTopic: new Topic(stack, 'Pager') }),
-    );
+    const loud = synthesizeJobs((stack) => ({ alarmTopic: new Topic(stack, 'Pager') }));
     for (const alarm of Object.values(alarmsOf(loud))) {
       expect(alarm.AlarmActions).toHaveLength(1);
       expect(alarm.OKActions).toEqual(alarm.AlarmActions);
@@ -322,10 +313,10 @@ describe('alarms', () => {
   });
 
   it('page for what cannot wait, and write tickets for the rest', () => {
-    const both = synthesizeIn((stack) => {
-      const [pageTopic, ticketTopic] = [new Topic(stack, 'Page'), new Topic(stack, 'Ticket')];
-      return new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, pageTopic, ticketTopic });
-    });
+    const both = synthesizeJobs((stack) => ({
+      pageTopic: new Topic(stack, 'Page'),
+      ticketTopic: new Topic(stack, 'Ticket'),
+    }));
     const paging = Object.entries(alarmsOf(both)).filter(([, { AlarmActions }]) =>
       JSON.stringify(AlarmActions).includes('"Page'),
     );
@@ -459,29 +450,6 @@ describe('the dashboard', () => {
 
   it('shows every metric that is emitted, and no other', () => {
     expect(new Set(ownMetrics(widgetsOf(shown)))).toEqual(new Set(metricNames));
-  });
-
-  it('answers in the order in which operators ask', () => {
-    const titles = widgetsOf(shown).flatMap(({ properties }) => properties.title ?? []);
-    expect(titles.filter((title) => title !== 'Now')).toEqual([
-      'Reclaims in the chosen time range',
-      'Alarms',
-      'Jobs started and ended',
-      'Running jobs (counted every 5 minutes)',
-      'Age of the oldest message, s',
-      'Messages',
-      'Jobs waiting for a limit or a paused type',
-      'Failures',
-      'Failures and retries by type',
-      'Crashes and reclaims',
-      'Reclaim delay, ms',
-      'Oldest lapsed lease, ms',
-      'Crashes by type and cause',
-      'Sweeps, ms',
-      'Function errors',
-      'Throttles',
-      'Leases lost, fenced writes, clocks',
-    ]);
   });
 
   // test/cdk/broken-deployment.test.ts has such a line.

@@ -5,36 +5,35 @@ import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { statementsOf } from './policies.ts';
 import {
   resourceOf,
   SOME_KEY,
-  someEnv,
-  someJobs,
+  type Synthesized,
   synthesize,
-  synthesizeIn,
+  synthesizeJobs,
   withoutValidation,
 } from './support.ts';
 
 withoutValidation();
 
-const queuePolicies = (from: ReturnType<typeof synthesizeIn>) =>
+const events = new ServicePrincipal('events.amazonaws.com');
+
+const queuePolicies = (from: Synthesized) =>
   Object.values(from.template.findResources('AWS::SQS::QueuePolicy')).flatMap(
     ({ Properties }) => Properties.PolicyDocument.Statement,
   );
 
 describe('grants', () => {
   it.each([
-    ['a service', new ServicePrincipal('events.amazonaws.com'), { Service: 'events.amazonaws.com' }],
+    ['a service', events, { Service: 'events.amazonaws.com' }],
     ['another account', new AccountPrincipal('210987654321'), { AWS: expect.anything() }],
   ])('let %s send jobs, by the policy of the queue', (_, principal, shown) => {
-    const made = synthesizeIn((stack) => {
-      const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
-      jobs.grants.produce(principal);
-      return jobs;
-    });
+    const made = synthesizeJobs(
+      () => ({}),
+      (jobs) => jobs.grants.produce(principal),
+    );
     expect(queuePolicies(made)).toContainEqual(
       expect.objectContaining({
         Effect: 'Allow',
@@ -46,13 +45,9 @@ describe('grants', () => {
 
   const OTHER_ROLE = 'arn:aws:iam::210987654321:role/producer';
   const withOtherRole = (verb: 'produce' | 'work', props: LeaseholdJobsProps = {}) =>
-    synthesizeIn(
-      (stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, ...props });
-        jobs.grants[verb](Role.fromRoleArn(stack, 'Other', OTHER_ROLE));
-        return jobs;
-      },
-      { env: someEnv },
+    synthesizeJobs(
+      () => props,
+      (jobs, stack) => jobs.grants[verb](Role.fromRoleArn(stack, 'Other', OTHER_ROLE)),
     );
 
   it('let a role of another account send jobs, and nothing more', () => {
@@ -66,40 +61,27 @@ describe('grants', () => {
     'refuse to let a service %s, and say what works',
     (verb) => {
       expect(() =>
-        synthesizeIn((stack) => {
-          const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs });
-          jobs.grants[verb](new ServicePrincipal('events.amazonaws.com'));
-          return jobs;
-        }),
+        synthesizeJobs(
+          () => ({}),
+          (jobs) => jobs.grants[verb](events),
+        ),
       ).toThrow(/cannot be given access to 'table'.*Grant a role of this account/);
     },
   );
 
   it('refuse a service where the key is somebody else’s, whose policy cannot be changed here', () => {
     expect(() =>
-      synthesizeIn(
-        (stack) => {
-          const encryptionKey = Key.fromKeyArn(stack, 'Key', SOME_KEY);
-          const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, encryptionKey });
-          jobs.grants.produce(new ServicePrincipal('events.amazonaws.com'));
-          return jobs;
-        },
-        { env: someEnv },
+      synthesizeJobs(
+        (stack) => ({ encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY) }),
+        (jobs) => jobs.grants.produce(events),
       ),
     ).toThrow(/cannot be given access to 'encryptionKey'/);
   });
 
   it('let a service use the key as well', () => {
-    const made = synthesizeIn(
-      (stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', {
-          jobs: someJobs,
-          encryptionKey: new Key(stack, 'Key'),
-        });
-        jobs.grants.produce(new ServicePrincipal('events.amazonaws.com'));
-        return jobs;
-      },
-      { env: someEnv },
+    const made = synthesizeJobs(
+      (stack) => ({ encryptionKey: new Key(stack, 'Key') }),
+      (jobs) => jobs.grants.produce(events),
     );
     const [key] = Object.values(made.template.findResources('AWS::KMS::Key'));
     expect(key?.Properties.KeyPolicy.Statement).toContainEqual(
@@ -122,17 +104,10 @@ describe('a key of the customer’s', () => {
   };
 
   it.each([/Worker/, /Reaper/, /DeadLetter/, /Somebody/])('may be used by %s for all that it does', (who) => {
-    const made = synthesizeIn(
-      (stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', {
-          jobs: someJobs,
-          encryptionKey: new Key(stack, 'Key'),
-        });
-        const role = new Role(stack, 'Somebody', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-        jobs.grants.operate(role);
-        return jobs;
-      },
-      { env: someEnv },
+    const assumedBy = new ServicePrincipal('ec2.amazonaws.com');
+    const made = synthesizeJobs(
+      (stack) => ({ encryptionKey: new Key(stack, 'Key') }),
+      (jobs, stack) => jobs.grants.operate(new Role(stack, 'Somebody', { assumedBy })),
     );
     const actions = statementsOf(made.template, who).flatMap((statement) => statement.actions);
     expect(actions.some((action) => needed(action).length > 0)).toBe(true);
@@ -253,16 +228,14 @@ describe('what a load asks of table and function', () => {
 
   it('is no managed instance, where invocations share a process', () => {
     expect(() =>
-      synthesizeIn((stack) => {
-        const jobs = new LeaseholdJobs(stack, 'Jobs', {
-          jobs: someJobs,
-          functionTimeout: Duration.minutes(1),
-        });
-        (jobs.workerFunction.node.defaultChild as CfnFunction).capacityProviderConfig = {
-          lambdaManagedInstancesCapacityProviderConfig: { capacityProviderArn: 'arn:aws:lambda:::cp' },
-        };
-        return jobs;
-      }),
+      synthesizeJobs(
+        () => ({ functionTimeout: Duration.minutes(1) }),
+        (jobs) => {
+          (jobs.workerFunction.node.defaultChild as CfnFunction).capacityProviderConfig = {
+            lambdaManagedInstancesCapacityProviderConfig: { capacityProviderArn: 'arn:aws:lambda:::cp' },
+          };
+        },
+      ),
     ).toThrow(/Managed Instances are refused/);
   });
 });

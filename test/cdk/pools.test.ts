@@ -5,7 +5,6 @@ import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { PoolCompute, PoolProps } from '../../lib/cdk/pools/compute.ts';
 import { type FargatePoolProps, fargate, lambda } from '../../lib/cdk/pools/compute.ts';
 import { stepsUpTo } from '../../lib/cdk/pools/fargate-service.ts';
@@ -14,23 +13,13 @@ import { POOL_ALARM_METRICS } from '../../lib/tools/plan/pool-bill.ts';
 import { poolsInTags } from '../../lib/wire/schedule-group.ts';
 import { alarmsOf, metricsIn } from './alarms-of.ts';
 import { permissionsOf } from './policies.ts';
-import {
-  flat,
-  resourceOf,
-  type Synthesized,
-  someEnv,
-  someJobs,
-  synthesizeIn,
-  withoutValidation,
-} from './support.ts';
+import { flat, resourceOf, type Synthesized, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
 const image = ContainerImage.fromRegistry('worker');
 const withPools = (build: (stack: Stack) => Readonly<Record<string, PoolProps>>): Synthesized =>
-  synthesizeIn((stack) => new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, pools: build(stack) }), {
-    env: someEnv,
-  });
+  synthesizeJobs((stack) => ({ pools: build(stack) }));
 const withContainers = (props: Partial<FargatePoolProps> = {}) =>
   withPools((stack) => ({
     render: { types: ['render'], compute: fargate({ image, max: 20, vpc: new Vpc(stack, 'Vpc'), ...props }) },
@@ -187,15 +176,7 @@ describe('a schedule of a type in a pool', () => {
       nightly: { type: 'render', cron: '0 3 * * ? *' },
       hourly: { type: 'count-primes', rate: '1 hour' },
     };
-    const made = synthesizeIn(
-      (stack) =>
-        new LeaseholdJobs(stack, 'Jobs', {
-          jobs: someJobs,
-          schedules,
-          pools: { own: { types: ['render'] } },
-        }),
-      { env: someEnv },
-    );
+    const made = synthesizeJobs(() => ({ schedules, pools: { own: { types: ['render'] } } }));
     const targets = Object.values(made.template.findResources('AWS::Scheduler::Schedule')).map(
       ({ Properties }) => [Properties.Name, flat(Properties.Target.Arn)],
     );
@@ -313,8 +294,6 @@ describe('a pool that cannot work', () => {
       { a: { types: ['x'] }, b: { types: ['x'] } },
       "type 'x' is in the pools 'a' and 'b'",
     ],
-    ['no types', { a: { types: [] } }, "pool 'a' has no types"],
-    ['the default pool', { default: { types: ['x'] } }, "pool 'default' cannot be declared"],
     [
       'no network',
       { a: { types: ['x'], compute: fargate({ image, max: 1 }) } },
@@ -357,25 +336,15 @@ describe('a pool that cannot work', () => {
       { a: { types: ['x'], compute: lambda({ functionProps: { environment: { LEASEHOLD_POOL: 'b' } } }) } },
       "pool 'a' sets LEASEHOLD_POOL",
     ],
-    [
-      'too many types for the variables',
-      { a: { types: Array.from({ length: 90 }, (_, n) => `a-rather-long-type-${n}`) } },
-      'at most 2048 are allowed',
-    ],
   ])('is refused at synth: %s', (_, pools, message) => {
     expect(() => withPools(() => pools)).toThrow(message);
   });
 
   it('is refused where it has no function, and no jobs module to build one from', () => {
-    const build = () =>
-      synthesizeIn(
-        (stack) =>
-          new LeaseholdJobs(stack, 'Jobs', {
-            worker: 'none',
-            pools: { a: { types: ['x'], compute: lambda() } },
-          }),
-      );
-    expect(build).toThrow("pool 'a' has neither a 'function' nor the prop 'jobs'");
+    const pools = { a: { types: ['x'], compute: lambda() } };
+    expect(() => synthesizeJobs(() => ({ jobs: undefined, worker: 'none', pools }))).toThrow(
+      "pool 'a' has neither a 'function' nor the prop 'jobs'",
+    );
   });
 
   it('is refused where a metric is asked for, and named if it is near', () => {

@@ -1,19 +1,10 @@
 import { Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
-import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import { SettingsError } from '../../lib/settings/settings-error.ts';
 import { deploymentTags, scheduleGroupOf } from '../../lib/wire/schedule-group.ts';
-import {
-  flat,
-  resourceOf,
-  someEnv,
-  someJobs,
-  synthesize,
-  synthesizeIn,
-  withoutValidation,
-} from './support.ts';
+import { flat, resourceOf, someEnv, synthesize, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -50,13 +41,7 @@ describe('recurring jobs', () => {
   });
 
   it('may send to the job queue and their own dead-letter queue, and nothing else, from their own group alone', () => {
-    const built = synthesizeIn(
-      (stack) => {
-        const encryptionKey = new Key(stack, 'Key');
-        return new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, schedules, encryptionKey });
-      },
-      { env: someEnv },
-    );
+    const built = synthesizeJobs((stack) => ({ schedules, encryptionKey: new Key(stack, 'Key') }));
     const { Resources } = built.template.toJSON() as {
       Resources: Record<string, { Type: string; Properties: never }>;
     };

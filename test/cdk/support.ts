@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { App, Stack, type StackProps } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import type { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
+import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import { LeaseholdStack } from '../../lib/cdk/leasehold-stack.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 
@@ -58,6 +58,24 @@ export function synthesizeIn(build: (stack: Stack) => LeaseholdJobs, props: Stac
   const jobs = build(stack);
   return { stack, jobs, template: Template.fromStack(stack) };
 }
+
+/** The construct in a stack of this account, with props that need something of the stack, after `act`. */
+export const synthesizeJobs = (
+  propsOf: (stack: Stack) => LeaseholdJobsProps,
+  act: (jobs: LeaseholdJobs, stack: Stack) => void = () => {},
+): Synthesized =>
+  synthesizeIn(
+    (stack) => {
+      const jobs = new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, ...propsOf(stack) });
+      act(jobs, stack);
+      return jobs;
+    },
+    { env: someEnv },
+  );
+
+/** Where containers work, and no function. */
+export const synthesizeWithoutWorker = (): Synthesized =>
+  synthesizeJobs(() => ({ jobs: undefined, worker: 'none' }));
 
 export interface Resource {
   readonly Type: string;

@@ -89,12 +89,8 @@ describe('FIPS endpoints', () => {
   });
 
   it('are warned of in a region without them', () => {
-    expect(
-      warningsOf(
-        build(() => ({ fips: true })),
-        'eu-west-1 is not one of the regions',
-      ),
-    ).toBe(1);
+    const made = build(() => ({ fips: true }));
+    expect(warningsOf(made, 'eu-west-1 is not one of the regions')).toBe(1);
   });
 });
 
@@ -149,33 +145,18 @@ describe('the reaper', () => {
     expect(warningsOf(made, 'else lower maximumPollers')).toBe(1);
   });
 
-  it('that workers could starve is warned of, until concurrency was thought of', () => {
-    const about = 'none is left for the reaper';
-    expect(
-      warningsOf(
-        build(() => ({})),
-        about,
-      ),
-    ).toBe(1);
-    expect(
-      warningsOf(
-        build(() => ({ workerConcurrency: 4 })),
-        about,
-      ),
-    ).toBe(0);
-    expect(
-      warningsOf(
-        build(() => ({ reaperReservedConcurrency: 6 })),
-        about,
-      ),
-    ).toBe(0);
-    expect(
-      warningsOf(
-        build(() => ({ worker: 'none', jobs: undefined })),
-        about,
-      ),
-    ).toBe(0);
-  });
+  it.each<[number, LeaseholdJobsProps]>([
+    [1, {}],
+    [0, { workerConcurrency: 4 }],
+    [0, { reaperReservedConcurrency: 6 }],
+    [0, { worker: 'none', jobs: undefined }],
+  ])(
+    'that workers could starve is warned of, until concurrency was thought of: %i with %j',
+    (times, props) => {
+      const made = build(() => props);
+      expect(warningsOf(made, 'none is left for the reaper')).toBe(times);
+    },
+  );
 });
 
 describe('a deployment in steps', () => {

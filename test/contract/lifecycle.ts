@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decideReap, lapsesAt } from '../../lib/protocol/decisions/decide-reap.ts';
+import { decideReap } from '../../lib/protocol/decisions/decide-reap.ts';
 import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { claimOf, type LeaseEntry, leaseEntryOf, type PendingJob } from '../../lib/protocol/job.ts';
 import { newJob } from '../support/jobs.ts';
@@ -9,11 +9,6 @@ import { claimedJob, entryOf, type Harness, contractSettings as settings } from 
 export function describeLifecycle(open: () => Harness): void {
   const entry = async ({ table }: Harness, jobId: string): Promise<LeaseEntry> =>
     entryOf((await table.read(jobId)) ?? {});
-  const reap = async (harness: Harness, jobId: string) => {
-    const seen = await entry(harness, jobId);
-    const verdict = decideReap(seen, { now: harness.clock.now(), random: 0, settings });
-    return verdict.kind === 'leave' ? verdict : harness.store.reap(seen, verdict);
-  };
 
   it('the first message wins over every later one, the row’s own lease length included', async () => {
     const harness = open();
@@ -88,25 +83,6 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await claim()).toMatchObject({ outcome: 'notYet', notBefore: due });
     await harness.clock.advance(1);
     expect(await claim()).toMatchObject({ outcome: 'claimed' });
-  });
-
-  it('a job goes to the next worker on the tick at which its lease has ended for every clock', async () => {
-    const harness = open();
-    const job = await harness.claimed(harness.jobId());
-    const lapse = lapsesAt(job, settings);
-    expect(lapse).toBe(job.leaseUntil + settings.skewMs);
-    await harness.clock.advance(lapse - harness.clock.now() - 1);
-    expect(await reap(harness, job.jobId)).toEqual({ kind: 'leave', lapsesAt: lapse });
-    await harness.clock.advance(1);
-    expect(await reap(harness, job.jobId)).toEqual({ outcome: 'written' });
-    expect(await harness.store.read(job.jobId)).toMatchObject({
-      status: 'pending',
-      attempt: 1,
-      crashes: 0,
-      lapses: 1,
-      lastError: 'worker lease expired',
-      claims: [{ attempt: 1, owner: 'w/1', from: job.startedAt, to: lapse, outcome: 'lapsed' }],
-    });
   });
 
   it('a beat between the look and the reset keeps the job with its worker', async () => {
@@ -271,22 +247,6 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.store.takeBack(job.jobId)).toMatchObject({ outcome: 'refused' });
     for (const verb of ['cancel', 'revive', 'takeBack'] as const)
       expect(await harness.store[verb](harness.jobId())).toEqual({ outcome: 'absent' });
-  });
-
-  it('the last ten claims are remembered', async () => {
-    const harness = open();
-    const jobId = harness.jobId();
-    for (let attempt = 1; attempt <= 12; attempt++) {
-      const job = await claimedJob(harness.store, { job: newJob(jobId), owner: `w/${attempt}` });
-      await harness.store.release(claimOf(job), {
-        errors: 0,
-        releases: attempt,
-        dispatch: harness.dispatch(),
-      });
-    }
-    const job = await harness.store.read(jobId);
-    expect(job?.claims.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 10 }, (_, i) => i + 3));
-    expect(job?.claims.at(-1)).toMatchObject({ owner: 'w/12', outcome: 'released' });
   });
 
   it('each claim keeps the first line of what ended it, and operators’ acts are remembered with their names', async () => {

@@ -101,13 +101,6 @@ describe('checks of rows', () => {
     }
   });
 
-  it('leave a row alone that changed between the look and the repair', async () => {
-    const row = without(running, 'leaseUntil');
-    expect(await repaired(row, runningWithoutLease, { ...row, attempt: 2 })).toBeUndefined();
-    expect(await repaired(row, runningWithoutLease, { ...row, status: 'done' })).toBeUndefined();
-    expect(await repaired(row, runningWithoutLease, running)).toBeUndefined();
-  });
-
   it('find rows that no sweep reads: no lease end, no shard, a shard beyond the swept ones or of the other kind', async () => {
     for (const [row, message] of [
       [without(pending, 'leaseUntil'), "without 'leaseUntil'"],

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { enqueueItems } from '../../lib/client/enqueue-items.ts';
-import { lookUp } from '../../lib/client/look-up.ts';
 import { defineJob } from '../../lib/index.ts';
 import { createTestStack } from '../../lib/testing/test-stack.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
@@ -32,21 +31,4 @@ it('a job for a transaction is refused where the reaper row names shards that no
   const parts = createParts();
   parts.table.put({ jobId: 'leader:reaper', shards: 100_000 });
   await expect(enqueueItems(parts, 'ship', 1)).rejects.toThrow("'leasehold doctor' tells what is wrong");
-});
-
-it('the rejected message is found by the id that it named', async () => {
-  const { store, found } = createParts();
-  const rejected = {
-    messageId: 'm-1',
-    jobId: 'order-7',
-    text: '{}',
-    bytes: 2,
-    sha256: 'x',
-    reason: 'refused',
-  };
-  await store.reject(rejected);
-  // No queue is named, so it is not asked.
-  const parts = { store, found, sqs: undefined as never, queueAge: async () => 0 };
-  expect(await lookUp(parts, 'order-7')).toMatchObject({ jobId: 'bad:order-7', lastError: 'refused' });
-  expect(await lookUp(parts, 'order-8')).toMatchObject({ status: 'unknown', queue: undefined });
 });

@@ -29,16 +29,6 @@ describe('what this console saw', () => {
     expect(trend.read('1h', NOW).lines.reclaimed?.at(-1)).toBe(3);
     expect(trend.lastHour(NOW)).toMatchObject({ reclaimed: 3, reclaimDelayMs: 2_300 });
   });
-
-  it('keeps earlier history from the rows for a day', () => {
-    const trend = createTrend();
-    trend.count('failed', NOW - 5 * 3_600_000, NOW);
-    trend.count('failed', NOW - 25 * 3_600_000, NOW);
-    const sum = (line: readonly (number | null)[] = []) => line.reduce((a: number, b) => a + (b ?? 0), 0);
-    expect(sum(trend.read('1h', NOW).lines.failed)).toBe(0);
-    expect(sum(trend.read('6h', NOW).lines.failed)).toBe(1);
-    expect(sum(trend.read('1d', NOW).lines.failed)).toBe(1);
-  });
 });
 
 describe('what a deployment published', () => {
@@ -60,12 +50,6 @@ describe('what a deployment published', () => {
       reclaimed: [null, 0, 0],
       waiting: [7, 7, 7],
       ageMs: [null, 12_000, 90_000],
-    });
-  });
-
-  it('sums up an hour', async () => {
-    expect(await cloudWatchMetrics(read, true).lastHour()).toMatchObject({
-      ...{ done: 5, reclaimed: 0, reclaimDelayMs: 1_500, refusedInvocations: 3 },
     });
   });
 

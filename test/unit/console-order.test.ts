@@ -97,11 +97,6 @@ describe('the search', () => {
   it.each(['album-18', 'album up', '.*'])('does not find it by %j', (search) => {
     expect(isShown(one, { ...all, search })).toBe(false);
   });
-
-  it('is within the chosen state', () => {
-    expect(isShown(one, { ...all, status: 'done', search: 'album' })).toBe(false);
-    expect(isShown(one, { ...all, status: 'failed', search: 'album' })).toBe(true);
-  });
 });
 
 describe('the filter', () => {

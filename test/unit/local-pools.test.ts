@@ -38,19 +38,6 @@ describe('a pool on the command line', () => {
 });
 
 describe('the pools of a local stack', () => {
-  it.each([
-    ['a type in two pools', { a: ['x'], b: ['x'] }, "type 'x' is in the pools 'a' and 'b'"],
-    ['no types', { a: [] }, "pool 'a' has no types"],
-    ['the default pool', { default: ['x'] }, "pool 'default' cannot be declared"],
-  ] as const)('are refused with %s', (_, types, message) => {
-    const pools = Object.entries(types).map(
-      ([name, each]) => [name, { types: each, compute: 'lambda' }] as const,
-    );
-    expect(localPoolProblems(Object.fromEntries(pools), 'jobs.ts')).toEqual([
-      expect.stringContaining(message),
-    ]);
-  });
-
   it('are refused with another kind of compute', () => {
     const pools = { a: { types: ['x'], compute: 'ec2' as 'lambda' } };
     expect(localPoolProblems(pools, 'jobs.ts')).toEqual([

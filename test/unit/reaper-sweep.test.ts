@@ -30,6 +30,14 @@ const stage = (settings: Readonly<Record<string, unknown>> = {}) => {
   };
 };
 
+/** A stage with a job `a` whose lease has just lapsed. */
+const lapsedStage = async () => {
+  const set = stage();
+  await set.claim('a');
+  await set.clock.advance(set.untilLapse);
+  return set;
+};
+
 describe('a sweep', () => {
   it('takes a job back at the tick its lease and the skew end, and not one tick before', async () => {
     const { deps, clock, claim, store, untilLapse, hints, events } = stage();
@@ -59,9 +67,7 @@ describe('a sweep', () => {
   });
 
   it('hints a forgotten job again, each time after twice as long', async () => {
-    const { deps, clock, claim, untilLapse, hints, settings, table } = stage();
-    await claim('a');
-    await clock.advance(untilLapse);
+    const { deps, clock, hints, settings, table } = await lapsedStage();
     await sweep(deps);
     const waits = [];
     for (let i = 0; i < 5; i++) {
@@ -185,9 +191,7 @@ describe('a sweep in trouble', () => {
   });
 
   it('moves a throttled row in a later sweep, and charges one lapse', async () => {
-    const { deps, clock, claim, untilLapse, store } = stage();
-    await claim('a');
-    await clock.advance(untilLapse);
+    const { deps, store } = await lapsedStage();
     const error = new ThrottledError('reclaim', {});
     const reapMany = async () => [{ outcome: 'failed' as const, error }];
     const throttled = { ...deps, store: { ...deps.store, reapMany } };
@@ -213,9 +217,7 @@ describe('a sweep in trouble', () => {
   });
 
   it('tries a row again whose lapses were forgiven after it was looked at', async () => {
-    const { deps, clock, claim, untilLapse, watched, table } = stage();
-    await claim('a');
-    await clock.advance(untilLapse);
+    const { deps, watched, table } = await lapsedStage();
     // What the index told a moment ago: lapses that a checkpoint has forgiven since.
     const stale: Table = {
       ...watched,
@@ -229,9 +231,7 @@ describe('a sweep in trouble', () => {
   });
 
   it('keeps the jobs when the queue takes no hints, and hints when the queue’s lease ends', async () => {
-    const { deps, clock, claim, untilLapse, settings, hints } = stage();
-    await claim('a');
-    await clock.advance(untilLapse);
+    const { deps, clock, settings, hints } = await lapsedStage();
     const deaf = { ...deps, queue: { sendHints: () => Promise.reject(new Error('no queue')) } };
     expect(await sweep(deaf)).toMatchObject({ reclaimed: 1, hintsFailed: 1 });
     await clock.advance(settings.dispatchLeaseMs);

@@ -64,18 +64,8 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
     [{ region: 'eu-west-1' }, 'dynamodb sqs events', 'eu-west-1.amazonaws.com'],
     [{ region: 'eu-west-1', account: true }, '123456789012.ddb sqs events', 'eu-west-1.amazonaws.com'],
     [{ region: 'us-east-1', fips: true }, 'dynamodb-fips sqs-fips events-fips', 'us-east-1.amazonaws.com'],
-    [
-      { region: 'us-east-1', fips: true, account: true },
-      'dynamodb-fips sqs-fips events-fips',
-      'us-east-1.amazonaws.com',
-    ],
     [{ region: 'us-east-1', dual: true }, 'dynamodb sqs events', 'us-east-1.api.aws'],
     [{ region: 'us-east-1', dual: true, account: true }, '123456789012.ddb sqs events', 'us-east-1.api.aws'],
-    [
-      { region: 'us-east-1', fips: true, dual: true },
-      'dynamodb-fips sqs-fips events-fips',
-      'us-east-1.api.aws',
-    ],
     [
       { region: 'us-east-1', fips: true, dual: true, account: true },
       'dynamodb-fips sqs-fips events-fips',
@@ -83,7 +73,6 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
     ],
     [{ region: 'us-gov-west-1' }, 'dynamodb sqs events', 'us-gov-west-1.amazonaws.com'],
     [{ region: 'us-gov-west-1', fips: true }, 'dynamodb sqs events', 'us-gov-west-1.amazonaws.com'],
-    [{ region: 'us-gov-west-1', dual: true }, 'dynamodb sqs events', 'us-gov-west-1.api.aws'],
     [
       { region: 'us-gov-west-1', fips: true, dual: true },
       'dynamodb-fips sqs-fips events',
@@ -94,7 +83,6 @@ describe('the hosts that DynamoDB, SQS and EventBridge are asked at', () => {
     [{ region: 'eusc-de-east-1' }, 'dynamodb sqs events', 'eusc-de-east-1.amazonaws.eu'],
     [{ region: 'eu-west-1', url: true }, 'dynamodb sqs events', 'vpce.example.com'],
     [{ region: 'eu-west-1', url: true, account: true }, 'dynamodb sqs events', 'vpce.example.com'],
-    [{ region: 'us-gov-west-1', url: true }, 'dynamodb sqs events', 'vpce.example.com'],
     [{ region: 'eu-west-1', url: 'one', account: true }, 'proxy proxy proxy', 'example.com'],
   ])('%j: %s of %s', async (surroundings, names, domain) => {
     expect(await hosts(surroundings)).toEqual(names.split(' ').map((name) => `${name}.${domain}`));

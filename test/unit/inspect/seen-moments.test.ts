@@ -17,6 +17,8 @@ const job = parseJob(
     claim02: done,
   }),
 );
+const runningJob = (over: object) =>
+  parseJob(jobRow('r', { status: 'running', attempt: 1, leaseOwner: 'w/1', startedAt: 1_000, ...over }));
 const kinds = (seen: readonly Moment[]) => timelineOf(job, seen).map(({ kind, at }) => `${kind} ${at}`);
 
 describe('a timeline with observed events', () => {
@@ -79,16 +81,7 @@ describe('a timeline with observed events', () => {
   });
 
   it('shows a heartbeat from both row and observer once, and the earlier ones as well', () => {
-    const running = parseJob(
-      jobRow('r', {
-        status: 'running',
-        attempt: 1,
-        leaseOwner: 'w/1',
-        startedAt: 1_000,
-        heartbeatAt: 21_000,
-        leaseUntil: 51_000,
-      }),
-    );
+    const running = runningJob({ heartbeatAt: 21_000, leaseUntil: 51_000 });
     const seen = [11_010, 11_900, 21_010].map((at): Moment => ({ at, kind: 'heartbeat', attempt: 1 }));
     const beats = timelineOf(running, seen).filter(({ kind }) => kind === 'heartbeat');
     expect(beats.map(({ at }) => at)).toEqual([11_010, 11_900, 21_000]);
@@ -97,16 +90,7 @@ describe('a timeline with observed events', () => {
 
 describe('the page of a job whose lease has ended', () => {
   it('announces the reclaim for the end of the clock skew and the grace, not before', () => {
-    const running = parseJob(
-      jobRow('r', {
-        status: 'running',
-        attempt: 1,
-        leaseOwner: 'w/1',
-        startedAt: 1_000,
-        heartbeatAt: 1_000,
-        leaseUntil: 31_000,
-      }),
-    );
+    const running = runningJob({ heartbeatAt: 1_000, leaseUntil: 31_000 });
     const { next } = detailOf(running, 31_000, { ...settings, skewMs: 2_000, graceMs: 5_000 });
     expect(next[0]).toEqual({
       what: 'reclaimable',

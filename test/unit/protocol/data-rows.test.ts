@@ -34,22 +34,6 @@ function stage(on: Partial<Table> = {}) {
 const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, ...over });
 
 describe('a text outside the row', () => {
-  it.each([
-    ['payload', 'p'],
-    ['checkpoint', 'c'],
-    ['progress', 'g'],
-    ['result', 'r'],
-    ['lastError', 'e'],
-  ] as const)('of the kind %s has the letter %s in its key, and the attempt', async (name, letter) => {
-    const { data } = stage();
-    expect([data.newPlace(name), data.newPlace(name, 0), data.newPlace(name, 3)]).toEqual([
-      `${letter}u1`,
-      `${letter}0.u2`,
-      `${letter}3.u3`,
-    ]);
-    expect((await data.put({ jobId: 'j1', name, text: 'x', attempt: 7 })).in).toBe(`${letter}7.u4`);
-  });
-
   it('leaves its beginning on the row where it is an error’s', async () => {
     const { data } = stage();
     const text = 'e'.repeat(500);
@@ -105,14 +89,6 @@ describe('a row with pointers', () => {
       ...{ missing: [], expiring: [] },
     });
     expect(requests).toEqual([]);
-  });
-
-  it('requests only unknown data', async () => {
-    const { memory, data, requests } = stage();
-    put(memory, { c1: '2' });
-    const { row: whole } = await data.resolve(row, undefined, new Map([['p1', '"known"']]));
-    expect(whole).toMatchObject({ payload: '"known"', checkpoint: '2' });
-    expect(requests).toEqual([['read', 'j1#c1']]);
   });
 
   it.each([

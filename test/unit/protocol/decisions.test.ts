@@ -11,6 +11,7 @@ import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 const now = 200_000;
+const unspent = { attempt: 1, errors: 0, crashes: 0, lapses: 0, releases: 0 };
 
 describe('the retry policy', () => {
   const backoff = { baseMs: 2_000, capMs: 900_000 };
@@ -136,15 +137,7 @@ describe('a refused claim', () => {
 });
 
 describe('a failed attempt', () => {
-  const budgets = {
-    attempt: 1,
-    errors: 0,
-    crashes: 0,
-    lapses: 0,
-    releases: 0,
-    maxAttempts: 3,
-    maxCrashes: 3,
-  };
+  const budgets = { ...unspent, maxAttempts: 3, maxCrashes: 3 };
   const context = {
     now,
     random: 0.5,
@@ -175,15 +168,7 @@ describe('a failed attempt', () => {
 });
 
 describe('a hand-back', () => {
-  const budgets = {
-    attempt: 1,
-    errors: 0,
-    crashes: 0,
-    lapses: 0,
-    releases: 4,
-    maxAttempts: 2,
-    maxCrashes: 2,
-  };
+  const budgets = { ...unspent, releases: 4, maxAttempts: 2, maxCrashes: 2 };
   const context = { now, reason: 'deadline', progressed: true, settings } as const;
   const dispatch = planDispatch(now, now, settings);
 

@@ -23,15 +23,8 @@ const refusing = (refusal: Row | undefined): JobStore =>
 describe('a row that refuses proves nothing', () => {
   const claim = { jobId: 'j1', owner: 'w/1', attempt: 1, startedAt: 60_000 };
   const held = { status: 'running', leaseUntil: 130_000, checkpointSeq: 7 };
-  const others: [string, Record<string, unknown>][] = [
-    ['of another owner', { leaseOwner: 'w/2' }],
-    ['of another attempt', { attempt: 2 }],
-    ['of another owner and attempt', { leaseOwner: 'w/2', attempt: 2 }],
-    ['of a job that is running no more', { status: 'pending' }],
-  ];
 
   it.each([
-    ...others,
     ['whose lease ends sooner', { leaseUntil: 129_999 }],
     ['whose lease ends at no time', { leaseUntil: '130001' }],
   ])('to a heartbeat %s', async (_, over) => {
@@ -45,19 +38,11 @@ describe('a row that refuses proves nothing', () => {
   });
 
   it.each([
-    ...others,
     ['with an older checkpoint', { checkpointSeq: 6 }],
     ['whose checkpoint has no number', { checkpointSeq: '8' }],
   ])('to a checkpoint %s', async (_, over) => {
     expect(await refusing(row(held)).checkpoint(claim, { seq: 7 })).toEqual({ outcome: 'written' });
     expect(await refusing(row({ ...held, ...over })).checkpoint(claim, { seq: 7 })).toMatchObject({
-      outcome: 'lost',
-    });
-  });
-
-  it.each(others)('to a completion %s', async (_, over) => {
-    expect(await refusing(row({ status: 'done' })).complete(claim)).toEqual({ outcome: 'written' });
-    expect(await refusing(row({ status: 'done', ...over })).complete(claim)).toMatchObject({
       outcome: 'lost',
     });
   });

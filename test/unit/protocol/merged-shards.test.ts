@@ -82,25 +82,6 @@ describe('several shards as one list', () => {
     ]);
   });
 
-  it.each([
-    [{ after: 5 }, { after: 29 }],
-    [{ after: 35 }, { after: 35 }],
-    [{ upTo: 35 }, { after: 29, upTo: 35 }],
-    [{ newestFirst: true }, { newestFirst: true, upTo: 30 }],
-    [
-      { newestFirst: true, upTo: 25 },
-      { newestFirst: true, upTo: 25 },
-    ],
-    [
-      { newestFirst: true, upTo: 35, after: 5 },
-      { newestFirst: true, upTo: 30, after: 5 },
-    ],
-  ])('that are to hold only %j are asked for %j from a place at 30', async (range, asked) => {
-    const { queries, listed } = stage();
-    await listed({ shards: ['r2'], pageSize: 9, from: { at: 30, upTo: {} }, ...range });
-    expect(queries).toEqual([{ partition: 'r2', limit: 9, ...asked }]);
-  });
-
   it('are read only as far as they are consumed', async () => {
     const { table, queries } = stage();
     const list = mergedShards(table, { shards: ['r0', 'r1'], pageSize: 2 });

@@ -104,7 +104,6 @@ describe('a schedule that cannot be', () => {
     [{ ...good, rate: '1 day' }, /both 'cron' and 'rate'; give one of them/],
     [{ ...good, cron: '0 3 * * *' }, /is '0 3 \* \* \*': it has five fields.*six.*Such as '0 3 \* \* \? \*'/],
     [{ ...good, cron: '0 3 * * 1' }, /Such as '0 3 \? \* MON \*'/],
-    [{ ...good, cron: '0 3' }, /it has 2 fields; it must have six/],
     [{ ...good, cron: '60 3 * * ? *' }, /minutes is '60'; it must be 0 to 59/],
     [{ ...good, cron: '0 3 ? * FUN *' }, /day-of-week is 'FUN'; it must be 1 to 7 or SUN to SAT/],
     [
@@ -112,7 +111,6 @@ describe('a schedule that cannot be', () => {
       /day-of-month is '\*' and day-of-week is '\*'; exactly one of them must be '\?'/,
     ],
     [{ ...good, cron: '0 0 30 2 ? *' }, /a time that never comes; check day, month and year/],
-    [{ ...good, cron: 7 }, /'cron' is 7; it must be a text of six fields/],
     [
       { rate: '90 seconds', type: 'a' },
       /'rate' is '90 seconds'; it must be a whole number of minutes, hours or days/,
@@ -121,7 +119,6 @@ describe('a schedule that cannot be', () => {
     [{ ...good, timeZone: 'Europe/Berln' }, /'timeZone' is 'Europe\/Berln'.*Did you mean 'Europe\/Berlin'/],
     [{ ...good, timeZone: '+01:00' }, /'timeZone' is '\+01:00'; it must be the name of a time zone/],
     [{ ...good, key: 'a:b' }, /'key' is 'a:b'; it must be 1 to 100 characters/],
-    [{ ...good, key: 7 }, /'key' is 7; it must be 1 to 100 characters/],
     [{ ...good, type: 'a b' }, /'type' is 'a b'; it must be 1 to 100 characters/],
     [{ ...good, payload: 'x'.repeat(70_000) }, /the payload has 70002 bytes; at most 65536 are allowed/],
     [{ ...good, lateAfterMs: 1 }, /'lateAfterMs' is 1; it must be a whole number from 60000 to 86400000/],

@@ -37,6 +37,19 @@ describe('what a cell says', () => {
     ...{ kind: 'ended', run: 1 },
     end: { kind: 'threw', error: { text: NOT_JSON, loggable: NOT_JSON, retryable: true } },
   };
+  it.each([
+    { kind: 'ended', run: 1, end: { kind: 'returned', result: undefined } },
+    { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
+    { kind: 'ended', run: 1, end: { kind: 'threw', error: thrown } },
+    { kind: 'unstarted', run: 2 },
+    { kind: 'save', run: 3, checkpoint: '1', progress: undefined },
+    { kind: 'save', run: 3, checkpoint: undefined, progress: '1' },
+    { kind: 'save', run: 3, checkpoint: 'ü'.repeat(500) },
+    { kind: 'flushed', turn: 5 },
+  ])('is read as it was meant: %#', (said) => {
+    expect(readFromCell([said], limits)).toEqual([said]);
+  });
+
   it.each<[unknown, unknown]>([
     [
       { kind: 'ready', types: [{ type: 'a', leaseMs: 5 }, 7, null, undefined, { type: 8 }, { type: 'b' }] },
@@ -50,68 +63,33 @@ describe('what a cell says', () => {
       { kind: 'ready', types: [{ type: 'x'.repeat(65_537) }, { type: 'y'.repeat(65_536) }] },
       { kind: 'ready', types: [{ type: 'y'.repeat(65_536) }] },
     ],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'returned' } },
-      { kind: 'ended', run: 1, end: { kind: 'returned', result: undefined } },
-    ],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
-      { kind: 'ended', run: 1, end: { kind: 'returned', result: '1' } },
-    ],
     [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 1 } }, notJson],
     [{ kind: 'ended', run: 1, end: { kind: 'returned', result: 'no JSON' } }, notJson],
-    [{ kind: 'ended', run: 1.5, end: { kind: 'returned' } }, undefined],
-    [{ kind: 'ended', run: '1', end: { kind: 'returned' } }, undefined],
-    [{ kind: 'ended', run: 1, end: null }, undefined],
-    [{ kind: 'ended', run: 1, end: 'returned' }, undefined],
-    [{ kind: 'ended', run: 1, end: { kind: 'died', error: thrown } }, undefined],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: thrown } },
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: thrown } },
-    ],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: { text: 7, loggable: 8, retryable: 'no' } } },
+    ...[{ text: 7, loggable: 8, retryable: 'no' }, null, 'boom'].map((error) => [
+      { kind: 'ended', run: 1, end: { kind: 'threw', error } },
       { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
-    ],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: null } },
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
-    ],
-    [
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: 'boom' } },
-      { kind: 'ended', run: 1, end: { kind: 'threw', error: unreadable } },
-    ],
-    [
-      { kind: 'unstarted', run: 2 },
-      { kind: 'unstarted', run: 2 },
-    ],
-    [{ kind: 'unstarted', run: Number.NaN }, undefined],
-    [
-      { kind: 'save', run: 3, checkpoint: '1' },
-      { kind: 'save', run: 3, checkpoint: '1', progress: undefined },
-    ],
-    [
-      { kind: 'save', run: 3, progress: '1' },
-      { kind: 'save', run: 3, checkpoint: undefined, progress: '1' },
-    ],
-    [
-      { kind: 'save', run: 3, checkpoint: 'ü'.repeat(500) },
-      { kind: 'save', run: 3, checkpoint: 'ü'.repeat(500) },
-    ],
-    [{ kind: 'save', run: 3, checkpoint: 'ü'.repeat(501) }, undefined],
-    [{ kind: 'save', run: 3 }, undefined],
-    [{ kind: 'save', run: '3', checkpoint: '1' }, undefined],
-    [
-      { kind: 'flushed', turn: 5 },
-      { kind: 'flushed', turn: 5 },
-    ],
-    [{ kind: 'flushed', turn: null }, undefined],
-    [{ kind: 'run', run: 1 }, undefined],
-    ['ready', undefined],
-    [null, undefined],
-    [undefined, undefined],
-  ])('is read as it was meant, or not at all: %#', (said, heard) => {
-    expect(readFromCell([said], limits)).toEqual(heard === undefined ? [] : [heard]);
+    ]),
+  ] as [unknown, unknown][])('is read as far as it can be: %#', (said, heard) => {
+    expect(readFromCell([said], limits)).toEqual([heard]);
+  });
+
+  it.each([
+    { kind: 'ended', run: 1.5, end: { kind: 'returned' } },
+    { kind: 'ended', run: '1', end: { kind: 'returned' } },
+    { kind: 'ended', run: 1, end: null },
+    { kind: 'ended', run: 1, end: 'returned' },
+    { kind: 'ended', run: 1, end: { kind: 'died', error: thrown } },
+    { kind: 'unstarted', run: Number.NaN },
+    { kind: 'save', run: 3, checkpoint: 'ü'.repeat(501) },
+    { kind: 'save', run: 3 },
+    { kind: 'save', run: '3', checkpoint: '1' },
+    { kind: 'flushed', turn: null },
+    { kind: 'run', run: 1 },
+    'ready',
+    null,
+    undefined,
+  ])('is left out where it is no message: %#', (said) => {
+    expect(readFromCell([said], limits)).toEqual([]);
   });
 
   it('is read message by message: one that is none spoils no other', () => {

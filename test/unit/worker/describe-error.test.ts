@@ -2,35 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { describeError, loggableError } from '../../../lib/worker/describe-error.ts';
 import { thrownBy } from '../../../lib/worker/thrown.ts';
 
+const trap = (): never => {
+  throw new Error('no');
+};
 const hostile: readonly (readonly [string, unknown])[] = [
   ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 5 })],
-  [
-    'an error whose message cannot be read',
-    Object.defineProperty(new Error('x'), 'message', {
-      get: () => {
-        throw new Error('no');
-      },
-    }),
-  ],
-  [
-    'an error whose code cannot be read',
-    Object.defineProperty(new Error('x'), 'code', {
-      get: () => {
-        throw new Error('no');
-      },
-    }),
-  ],
-  [
-    'a proxy that refuses everything',
-    new Proxy(new Error('x'), {
-      get: () => {
-        throw new Error('no');
-      },
-      getPrototypeOf: () => {
-        throw new Error('no');
-      },
-    }),
-  ],
+  ['an error whose message cannot be read', Object.defineProperty(new Error('x'), 'message', { get: trap })],
+  ['an error whose code cannot be read', Object.defineProperty(new Error('x'), 'code', { get: trap })],
+  ['a proxy that refuses everything', new Proxy(new Error('x'), { get: trap, getPrototypeOf: trap })],
   ['an object that cannot be written as JSON', { toJSON: () => JSON.parse('{') }],
   ['an object without a prototype', Object.create(null)],
   ['a symbol', Symbol('s')],

@@ -84,14 +84,6 @@ describe('a gatherer', () => {
     expect(gatherer.underWay()).toBe(0);
   });
 
-  it('waits for no other gatherer', async () => {
-    const [hanging, other] = [stage(), stage()];
-    hanging.add('abc');
-    other.add('x');
-    await other.clock.advance(WINDOW_MS);
-    expect([hanging.gatherer.underWay(), other.sent]).toEqual([1, ['x']]);
-  });
-
   it('settles once all is sent and every reply has come', async () => {
     const { gatherer, sent, add, reply } = stage();
     add('abcd');

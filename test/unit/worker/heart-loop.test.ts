@@ -297,22 +297,6 @@ describe('the beats of many jobs', () => {
     await clock.advance(LEASE_MS - HEARTBEAT_MS);
     expect(leases.map((lease) => lease.isHeld())).toEqual([true, false, true, true]);
   });
-
-  it('are all repeated soon when their request failed as a whole', async () => {
-    let isDown = true;
-    const { clock, start, batches, failures } = stage({
-      answer: async () => {
-        if (isDown) throw new Error('down');
-        return { outcome: 'extended', cancelRequested: false };
-      },
-    });
-    for (const each of many(3)) start({ claim: each, lease: leaseOn(clock) });
-    await clock.advance(HEARTBEAT_MS);
-    expect(failures).toHaveLength(3);
-    isDown = false;
-    await clock.advance(HEARTBEAT_MS / 4);
-    expect(batches.map(({ length }) => length)).toEqual([3, 3]);
-  });
 });
 
 const leaseOn = (clock: ReturnType<typeof createFakeClock>) =>

@@ -4,7 +4,7 @@ import { NonRetryableError, RetryAfter } from '../../../lib/protocol/errors.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/test-job.ts';
-import { Cancelled, LeaseLost } from '../../../lib/worker/abort-reasons.ts';
+import { Cancelled } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob, type JobDefinition } from '../../../lib/worker/define-job.ts';
 
 /** Counts to a number, one slice for each step, and goes on from its checkpoint. */
@@ -110,30 +110,12 @@ describe('a job under test', () => {
     expect(job.stack.telemetry.total('JobsRestarted')).toBe(1);
   });
 
-  it('is quarantined when its hosts are lost again and again', async () => {
-    const job = testJob(count, { to: 5 });
-    for (let lapse = 0; lapse < 5; lapse++) await job.run({ fault: 'hostDies' });
-    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 5, lapses: 5 });
-    expect(job.stack.telemetry.total('JobsQuarantined')).toBe(1);
-  });
-
   it('needs four attempts for ten slices at three an invocation, and pays with neither errors nor crashes', async () => {
     const job = testJob(count, { to: 10 });
     for (let invocation = 0; invocation < 3; invocation++)
       expect(await job.run({ fault: 'deadline', after: 3 })).toBe('released');
     expect(await job.run()).toBe('done');
     expect(await job.row()).toMatchObject({ attempt: 4, errors: 0, crashes: 0, releases: 3 });
-  });
-
-  it('is charged an error for an invocation that ran out without a new checkpoint', async () => {
-    const job = testJob(count, { to: 10 });
-    await job.run({ fault: 'deadline' });
-    expect(await job.row()).toMatchObject({
-      status: 'pending',
-      errors: 1,
-      releases: 0,
-      lastError: 'ran out of invocation time without storing a new checkpoint',
-    });
   });
 
   it('is released for nothing when its process shuts down', async () => {
@@ -184,26 +166,6 @@ describe('a job under test', () => {
   it('fails for good at once by an error that a repeat cannot mend', async () => {
     const job = testJob(failing(new NonRetryableError('the account is closed')), null);
     expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 1, errors: 1 });
-  });
-
-  it('refuses a checkpoint of a run that lost its lease', async () => {
-    let refusal: unknown;
-    const stubborn = defineJob({
-      ...count,
-      async run(_job, { save }) {
-        await save({ at: 1 });
-        await save({ at: 2 }).catch((error: unknown) => {
-          refusal = error;
-        });
-        return 'a result all the same';
-      },
-    });
-    const job = testJob(stubborn, { to: 2 });
-    expect(await job.run({ fault: 'loseLease', after: 1 })).toBe('lost');
-    expect(refusal).toBeInstanceOf(LeaseLost);
-    expect(await job.row()).toMatchObject({ status: 'pending', checkpoint: { at: 1 } });
-    // The refused beat, and the result that was offered once.
-    expect(job.stack.telemetry.total('WritesFenced')).toBe(2);
   });
 
   it('reports why its message was rejected', async () => {

@@ -109,14 +109,6 @@ describe('cells that are missing', () => {
     expect(puppets).toHaveLength(5);
   });
 
-  it('are started one after the other also where two are missed at once', async () => {
-    const { puppets, ready, start, die } = puppetPool({ cells: 2 });
-    ready(0, 1);
-    for (const run of [start('a'), start('b')]) run.kill();
-    await die(0);
-    expect(puppets).toHaveLength(3);
-  });
-
   it('are started at once where none is left, although the last start has failed', async () => {
     const { puppets, ready, die, clock } = puppetPool({ cells: 2 });
     ready(0, 1);
@@ -199,17 +191,5 @@ describe('the jobs of a host', () => {
       for (let i = 0; i < puppets.length; i++) ready(i);
       expect(puppets).toHaveLength(most);
     }
-  });
-
-  it('have numbers of their own, which rise', () => {
-    const { at, ready, start } = puppetPool();
-    ready(0);
-    start('a');
-    start('b');
-    expect(
-      at(0)
-        .runs()
-        .map(({ run }) => run),
-    ).toEqual([1, 2]);
   });
 });

@@ -46,12 +46,6 @@ describe('a run that is handed to a cell', () => {
     ]);
   });
 
-  it('brings its checkpoint as text', () => {
-    const { start, said } = stage();
-    start(1, { job: { ...stubWork().job, checkpoint: { page: 4 } } });
-    expect(said[0]).toMatchObject({ job: { checkpoint: '{"page":4}' } });
-  });
-
   it('is given the first free slot', () => {
     const { runs, start, cell } = stage();
     for (const run of [1, 2, 3]) start(run);
@@ -110,24 +104,9 @@ describe('a run that is to stop', () => {
     expect(cell.granted(0)).toMatchObject({ run: 1, stop: stopNumberOf(new Cancelled()), limitMs: 0 });
     expect(said.at(-1)).toEqual({ kind: 'abort', run: 1 });
   });
-
-  it('and is not here is left to others', () => {
-    const { runs, said, cell } = stage();
-    runs.abort(1, new Cancelled());
-    expect(runs.revokeUnstarted(1)).toBe(false);
-    expect([said, cell.granted(0).run]).toEqual([[], 0]);
-  });
 });
 
 describe('a run that is taken back', () => {
-  it('goes elsewhere where it has not begun', () => {
-    const { runs, start, cell } = stage();
-    const ends = start(1);
-    expect(runs.revokeUnstarted(1)).toBe(true);
-    expect([ends, runs.all.size]).toEqual([['unstarted'], 0]);
-    expect(cell.granted(0)).toMatchObject({ stop: WITHDRAWN });
-  });
-
   it('stays where it has begun, however lately', () => {
     const { runs, start, cell } = stage();
     const ends = start(1);

@@ -40,29 +40,6 @@ const stage = () => {
 };
 
 describe('a job that wants a cell', () => {
-  it('gets one at once where there is room, and ends as its run does', async () => {
-    const { start, runs, queue, is } = stage();
-    const { ends } = start();
-    expect(is.waits).toBe(1);
-    expect(queue.jobs()).toEqual([]);
-    runs.get(1)?.({ kind: 'returned', result: '1' });
-    await flushed();
-    expect(ends).toEqual([{ kind: 'returned', result: '1' }]);
-  });
-
-  it('waits for room, in its order', async () => {
-    const { start, runs, queue, is, place } = stage();
-    is.room = false;
-    start();
-    start();
-    expect(queue.jobs()).not.toEqual([]);
-    expect([...runs.keys()]).toEqual([]);
-    is.room = true;
-    place();
-    expect([...runs.keys()]).toEqual([1, 2]);
-    expect(queue.jobs()).toEqual([]);
-  });
-
   it('is given up after half a minute, and not a tick earlier', async () => {
     const { start, clock, queue, is } = stage();
     is.room = false;
@@ -78,17 +55,6 @@ describe('a job that wants a cell', () => {
     await flushed();
     expect([first.ends, second.ends]).toEqual([[{ kind: 'unplaced', cause: 'no cell had room for it' }], []]);
     expect(queue.jobs()).not.toEqual([]);
-  });
-
-  it('is given up with all others when there will be no cell', async () => {
-    const { start, queue, is } = stage();
-    is.room = false;
-    const all = [start(), start()];
-    queue.giveUp('the module cannot be loaded');
-    await flushed();
-    for (const { ends } of all)
-      expect(ends).toEqual([{ kind: 'unplaced', cause: 'the module cannot be loaded' }]);
-    expect(queue.jobs()).toEqual([]);
   });
 });
 
@@ -136,14 +102,6 @@ describe('a run that was not begun', () => {
 });
 
 describe('a run that must end', () => {
-  it('takes its cell with it', async () => {
-    const { start, killed } = stage();
-    const { kill, ends } = start();
-    kill();
-    await flushed();
-    expect([killed, ends]).toEqual([['ignored signal'], []]);
-  });
-
   it('just leaves the queue where it has no cell yet, and leaves the others', async () => {
     const { start, killed, is, queue } = stage();
     is.room = false;

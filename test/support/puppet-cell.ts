@@ -1,10 +1,16 @@
+import { resolveSettings } from '../../lib/settings/settings.ts';
+import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import type { CellOrders } from '../../lib/worker/cells/cell-orders.ts';
+import type { RunEnd } from '../../lib/worker/cells/cells.ts';
 import type { FromCell, ToCell } from '../../lib/worker/cells/channel.ts';
 import type { ExitReport } from '../../lib/worker/cells/exit-report.ts';
 import type { CellExit } from '../../lib/worker/cells/host/cause-of-death.ts';
+import { type CellDeath, createCell } from '../../lib/worker/cells/host/cell.ts';
 import type { CellProcess } from '../../lib/worker/cells/host/cell-process.ts';
 import { createSharedMemory } from '../../lib/worker/cells/shared-memory.ts';
 import { heapBytes } from './heap-bytes.ts';
+import { silentTelemetry } from './silent-ports.ts';
+import { stubWork } from './stub-work.ts';
 
 export const KILLED: CellExit = { code: null, signal: 'SIGKILL' };
 
@@ -48,6 +54,8 @@ export function puppetCell(orders?: CellOrders) {
   return {
     ...{ orders, process, shown, shared, done, heard, runs },
     send: (...messages: FromCell[]) => onMessage(messages),
+    /** Sends what no cell of ours would. */
+    sendAnything: (message: unknown) => onMessage(message),
     /** Its handler of this run has been started, or has told of progress so many times since. */
     begin(run: number, progress = 0) {
       const slot = runs().find((each) => each.run === run)?.slot ?? -1;
@@ -64,6 +72,35 @@ export function puppetCell(orders?: CellOrders) {
 }
 
 export type PuppetCell = ReturnType<typeof puppetCell>;
+
+/** A cell whose process is a puppet, with its deaths and how often a run was taken back. */
+export function puppetStage() {
+  const clock = createFakeClock();
+  const puppet = puppetCell();
+  const told = { freed: 0, deaths: [] as CellDeath[] };
+  const cell = createCell({
+    ...{
+      id: 7,
+      process: puppet.process,
+      pulseMs: 250,
+      settings: resolveSettings({ maxStallMs: 2500 }),
+      clock,
+    },
+    ...{ defer: (run) => run(), memoryBytes: 1000, telemetry: silentTelemetry },
+    onReady() {},
+    standsOut: () => false,
+    onFreed() {
+      told.freed += 1;
+    },
+    onDead: (death) => void told.deaths.push(death),
+  });
+  const start = (run: number) => {
+    const ends: (RunEnd | 'unstarted')[] = [];
+    cell.run(run, stubWork(), (end) => void ends.push(end));
+    return ends;
+  };
+  return { cell, clock, puppet, told, deaths: told.deaths, start };
+}
 
 /** Lets whatever was woken run on until it waits again. */
 export const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ import { type PuppetCell, puppetCell, settled } from './puppet-cell.ts';
 import { stubWork } from './stub-work.ts';
 
 const MIB = 1024 * 1024;
-export const MEMORY_BYTES = 512 * MIB;
+const MEMORY_BYTES = 512 * MIB;
 
 /** A pool whose cells are puppets, and whose time the test moves. */
 export function puppetPool(

@@ -73,39 +73,6 @@ describe('what a cell says', () => {
     expect(readFromCell([said], limits)).toEqual([heard]);
   });
 
-  it.each([
-    { kind: 'ended', run: 1.5, end: { kind: 'returned' } },
-    { kind: 'ended', run: '1', end: { kind: 'returned' } },
-    { kind: 'ended', run: 1, end: null },
-    { kind: 'ended', run: 1, end: 'returned' },
-    { kind: 'ended', run: 1, end: { kind: 'died', error: thrown } },
-    { kind: 'unstarted', run: Number.NaN },
-    { kind: 'save', run: 3, checkpoint: 'ü'.repeat(501) },
-    { kind: 'save', run: 3 },
-    { kind: 'save', run: '3', checkpoint: '1' },
-    { kind: 'flushed', turn: null },
-    { kind: 'run', run: 1 },
-    'ready',
-    null,
-    undefined,
-  ])('is left out where it is no message: %#', (said) => {
-    expect(readFromCell([said], limits)).toEqual([]);
-  });
-
-  it('is read message by message: one that is none spoils no other', () => {
-    const flushed = { kind: 'flushed', turn: 5 };
-    expect(readFromCell([flushed, 7, flushed], limits)).toEqual([flushed, flushed]);
-    expect(readFromCell(flushed, limits)).toEqual([]);
-  });
-
-  it('names ten thousand types at most', () => {
-    const ready = (count: number) => [
-      { kind: 'ready', types: Array.from({ length: count }, () => ({ type: 'a' })) },
-    ];
-    expect(readFromCell(ready(10_000), limits)).toMatchObject([{ types: { length: 10_000 } }]);
-    expect(readFromCell(ready(10_001), limits)).toEqual([{ kind: 'ready', types: [] }]);
-  });
-
   it('is left out where it is larger than a row could keep; but for a result, without which a run has no end', () => {
     const said = [
       { kind: 'save', run: 1, checkpoint: 'x'.repeat(1001) },

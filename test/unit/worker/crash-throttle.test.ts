@@ -58,26 +58,6 @@ describe('the crash throttle', () => {
     expect(crashThrottle.typePausedMs('a')).toBe(300_000);
   });
 
-  it('says which jobs and for how long, of a type and of the host', () => {
-    const { crashThrottle, telemetry } = stage();
-    for (const job of jobs('a-1', 'b-1', 'c-1')) crashThrottle.recordCrash(job);
-    expect(crashThrottle.hostPausedMs()).toBe(5000);
-    for (const job of jobs('a-2', 'a-3')) crashThrottle.recordCrash(job);
-    // Pulled once, one job more is enough for the host, but not one of a single type.
-    expect(telemetry.lines).toMatchObject([
-      {
-        message: 'cells keep dying: no job is claimed for a while',
-        fields: { pauseMs: 5000, error: { message: 'a-1, b-1, c-1' } },
-      },
-      {
-        message: "cells keep dying: no job of type 'a' is claimed for a while",
-        fields: { pauseMs: 5000, error: { message: 'a-1, a-2, a-3' } },
-      },
-    ]);
-    for (const job of jobs('b-2')) crashThrottle.recordCrash(job);
-    expect(crashThrottle.hostPausedMs()).toBe(10_000);
-  });
-
   it('of the host counts jobs of any type until one ends as it should', async () => {
     const { crashThrottle, clock } = stage();
     for (const job of jobs('a-1', 'b-1')) crashThrottle.recordCrash(job);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../../support/puppet-cell.ts';
-import { MEMORY_BYTES, puppetPool } from '../../../support/puppet-pool.ts';
+import { puppetPool } from '../../../support/puppet-pool.ts';
 
 const TICK_MS = 250;
 const MIB = 1024 * 1024;
@@ -75,57 +75,6 @@ describe('a cell that has nothing to do any more', () => {
     await finish(1, 's');
     expect([at(0).done.ended, at(1).done.ended]).toEqual([0, 1]);
   });
-
-  it('is there for everybody after a marked job, where it is not one too many', async () => {
-    const { at, puppets, ready, start, finish, jobsOf } = puppetPool();
-    ready(0);
-    start('s', { maxInCell: 1 });
-    await finish(0, 's');
-    expect(jobsOf(0)).toEqual(['s']);
-    start('a');
-    expect([jobsOf(0), puppets.length, at(0).done.ended]).toEqual([['s', 'a'], 1, 0]);
-  });
-
-  it('is not ended for one that is not ready yet', async () => {
-    const { at, puppets, ready, start, finish, jobsOf } = puppetPool({ concurrency: 1 });
-    ready(0);
-    start('a');
-    start('b');
-    expect(puppets).toHaveLength(2);
-    await finish(0, 'a');
-    expect([jobsOf(0), at(0).done.ended]).toEqual([['a', 'b'], 0]);
-    ready(1);
-    await finish(0, 'b');
-    expect([at(0).done.ended, at(1).done.ended]).toEqual([1, 0]);
-  });
-
-  it('is not ended for one whose pulse is late', async () => {
-    const { at, ready, start, tick, finish, jobsOf } = puppetPool();
-    ready(0);
-    start('a');
-    at(0).begin(2);
-    await tick(3);
-    start('b');
-    ready(1);
-    expect(jobsOf(1)).toEqual(['b']);
-    await finish(1, 'b');
-    expect([at(0).done.ended, at(1).done.ended]).toEqual([0, 0]);
-  });
-
-  it('is replaced after five failures in a row, but not under a job that runs', async () => {
-    const { at, puppets, ready, start, finish, die } = puppetPool();
-    ready(0);
-    start('a');
-    for (const jobId of ['b', 'c', 'd', 'e', 'f']) {
-      start(jobId);
-      await finish(0, jobId, 'threw');
-    }
-    expect(at(0).done.ended).toBe(0);
-    await finish(0, 'a', 'threw');
-    expect([at(0).done.ended, puppets.length]).toEqual([1, 2]);
-    await die(0);
-    expect(puppets).toHaveLength(2);
-  });
 });
 
 describe('a tick of the host', () => {
@@ -157,19 +106,6 @@ describe('a tick of the host', () => {
     ready(1);
     await finish(0, 'a');
     await finish(0, 'b');
-    await die(0);
-    expect(ticking.every).toBeUndefined();
-  });
-
-  it('comes while a cell is being ended', async () => {
-    const { at, clock, ticking, ready, start, finish, die } = puppetPool();
-    ready(0);
-    start('a');
-    await clock.advance(TICK_MS);
-    at(0).shown.memory = 0.71 * MEMORY_BYTES;
-    await finish(0, 'a');
-    ready(1);
-    expect(ticking.every).toBe(TICK_MS);
     await die(0);
     expect(ticking.every).toBeUndefined();
   });
@@ -224,13 +160,5 @@ describe('a host that closes', () => {
     await closing;
     await clock.advance(60_000);
     expect([puppets.length, telemetry.total('CellsUnready'), telemetry.lines]).toEqual([1, 0, []]);
-  });
-
-  it('starts none in the place of one that has died just before', async () => {
-    const { cells, clock, puppets, die } = puppetPool();
-    await die(0);
-    await cells.close();
-    await clock.advance(60_000);
-    expect(puppets).toHaveLength(1);
   });
 });

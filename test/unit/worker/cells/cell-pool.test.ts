@@ -1,23 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { resolveSettings } from '../../../../lib/settings/settings.ts';
 import { settled } from '../../../support/puppet-cell.ts';
 import { puppetPool } from '../../../support/puppet-pool.ts';
 
-const settings = resolveSettings({
-  ...{ maxStallMs: 1600, maxCheckpointBytes: 1024, maxResultBytes: 2048, logLevel: 'WARN' },
-});
 const MIB = 1024 * 1024;
 
 describe('the cells of a host that starts', () => {
-  it('are all started at once with their orders', () => {
-    const { puppets } = puppetPool({ cells: 3, settings, jobs: 'file:///jobs.js' });
-    const orders = {
-      ...{ serviceName: 'test', logLevel: 'WARN', pulseMs: 200, jobs: 'file:///jobs.js' },
-      ...{ maxCheckpointBytes: 1024, maxResultBytes: 2048 },
-    };
-    expect(puppets.map((each) => each.orders)).toEqual([orders, orders, orders]);
-  });
-
   it('are ready with the first one, which reports their types', async () => {
     const { cells, at, ready } = puppetPool({ cells: 2 });
     expect([cells.isReady(), cells.isUsable(), cells.types()]).toEqual([false, true, []]);
@@ -77,22 +64,6 @@ describe('the cells of a host that starts', () => {
     expect(line).toMatchObject({ level: 'warn', fields: { jobs: 'file:///jobs.js' } });
     expect(String(line?.fields.reason)).toMatch(/after 35250 ms, before it was ready: .*too long to load/);
   });
-
-  it('go on as they are where no further one can be started', async () => {
-    const { cells, clock, puppets, start, ready, die, finish, jobsOf } = puppetPool({ concurrency: 1 });
-    ready(0);
-    start('a');
-    const waiting = start('b');
-    for (const index of [1, 2, 3]) {
-      expect(puppets).toHaveLength(index + 1);
-      await die(index);
-      await clock.advance(250 * 2 ** (index - 1));
-    }
-    expect([cells.isUsable(), cells.isReady(), waiting.ends]).toEqual([false, true, []]);
-    await expect(cells.ready()).resolves.toBeUndefined();
-    await finish(0, 'a');
-    expect(jobsOf(0)).toEqual(['a', 'b']);
-  });
 });
 
 describe('cells that are missing', () => {
@@ -106,19 +77,6 @@ describe('cells that are missing', () => {
     ready(3);
     expect(puppets).toHaveLength(5);
     ready(4);
-    expect(puppets).toHaveLength(5);
-  });
-
-  it('are started at once where none is left, although the last start has failed', async () => {
-    const { puppets, ready, die, clock } = puppetPool({ cells: 2 });
-    ready(0, 1);
-    await die(0);
-    await die(2);
-    await die(1);
-    expect(puppets).toHaveLength(4);
-    await clock.advance(250);
-    expect(puppets).toHaveLength(4);
-    ready(3);
     expect(puppets).toHaveLength(5);
   });
 });
@@ -137,35 +95,6 @@ describe('a spare cell', () => {
       without.ready(0, 1);
       expect(without.puppets).toHaveLength(2);
     }
-  });
-
-  it('is not started by a host that drains', () => {
-    const { cells, puppets, ready } = puppetPool({ spare: true });
-    cells.drain();
-    ready(0);
-    expect(puppets).toHaveLength(1);
-  });
-
-  it('is not tried again at once where it could not be started', async () => {
-    const { clock, puppets, ready, die } = puppetPool({ spare: true });
-    ready(0);
-    await die(1);
-    await clock.advance(60_000);
-    expect(puppets).toHaveLength(2);
-  });
-
-  it('is not started while a run waits', async () => {
-    const { puppets, ready, start, tick, finish, jobsOf } = puppetPool({
-      ...{ spare: true, concurrency: 1, memoryForCells: () => 0 },
-    });
-    ready(0);
-    for (const jobId of ['a', 'b', 'c', 'd']) start(jobId);
-    ready(1);
-    ready(2);
-    expect([jobsOf(0), jobsOf(1), jobsOf(2), puppets.length]).toEqual([['a'], ['b'], ['c'], 3]);
-    await tick();
-    await finish(0, 'a');
-    expect([jobsOf(0), puppets.length]).toEqual([['a', 'd'], 3]);
   });
 });
 

@@ -1,76 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { resolveSettings } from '../../../../lib/settings/settings.ts';
-import { createFakeClock } from '../../../../lib/testing/fake-clock.ts';
-import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
-import type { RunEnd, Work } from '../../../../lib/worker/cells/cells.ts';
+import type { RunEnd } from '../../../../lib/worker/cells/cells.ts';
 import type { FromCell } from '../../../../lib/worker/cells/channel.ts';
-import { type CellDeath, createCell } from '../../../../lib/worker/cells/host/cell.ts';
-import { puppetCell, settled } from '../../../support/puppet-cell.ts';
-import { silentTelemetry } from '../../../support/silent-ports.ts';
-import { stubWork } from '../../../support/stub-work.ts';
+import { puppetStage as stage } from '../../../support/puppet-cell.ts';
 
-const PULSE_MS = 250;
 const READY: FromCell = { kind: 'ready', types: [{ type: 'work' }] };
 const threw: RunEnd = { kind: 'threw', error: { text: 'no', loggable: 'no', retryable: true } };
 const ended = (run: number, end: Extract<FromCell, { kind: 'ended' }>['end']): FromCell => ({
   ...{ kind: 'ended', run, end },
-});
-
-/** A cell whose process is a puppet. What it is told goes out when the test says so, or at once. */
-function stage({ isHeldBack = false } = {}) {
-  const clock = createFakeClock();
-  const puppet = puppetCell();
-  const told = { ready: [] as unknown[], freed: 0, deaths: [] as CellDeath[] };
-  const unsaid: (() => void)[] = [];
-  const cell = createCell({
-    ...{
-      id: 7,
-      process: puppet.process,
-      pulseMs: PULSE_MS,
-      settings: resolveSettings({ maxStallMs: 2500 }),
-      clock,
-    },
-    ...{ defer: (run) => (isHeldBack ? void unsaid.push(run) : run()), memoryBytes: 1000 },
-    onReady: (types) => void told.ready.push(types),
-    standsOut: () => false,
-    telemetry: silentTelemetry,
-    onFreed() {
-      told.freed += 1;
-    },
-    onDead: (death) => void told.deaths.push(death),
-  });
-  const start = (run: number, work: Partial<Work> = {}) => {
-    const ends: (RunEnd | 'unstarted')[] = [];
-    cell.run(run, stubWork(work), (end) => void ends.push(end));
-    return ends;
-  };
-  const speak = () => {
-    for (const send of unsaid.splice(0)) send();
-  };
-  return { cell, clock, puppet, told, start, speak };
-}
-
-describe('a cell that starts', () => {
-  it('has the number that it was given, the process’s, and is ready once it says so', () => {
-    const { cell, puppet, told } = stage();
-    expect([cell.id, cell.pid]).toEqual([7, 4711]);
-    expect([cell.isReady(), cell.isEnding()]).toEqual([false, false]);
-    puppet.send(READY);
-    expect([cell.isReady(), cell.isEnding()]).toEqual([true, false]);
-    puppet.send(READY);
-    expect(told.ready).toEqual([[{ type: 'work' }]]);
-  });
-
-  it('is not ready any more, nor for the first time, when it is being ended', () => {
-    const one = stage();
-    one.puppet.send(READY);
-    one.cell.kill('closing');
-    expect([one.cell.isReady(), one.cell.isEnding()]).toEqual([false, true]);
-    const two = stage();
-    two.cell.kill('closing');
-    two.puppet.send(READY);
-    expect([two.cell.isReady(), two.told.ready]).toEqual([false, []]);
-  });
 });
 
 describe('what a cell is used for', () => {
@@ -124,18 +60,6 @@ describe('a cell beyond its limits', () => {
     expect(puppet.done.ended).toBe(1);
   });
 
-  it('is ended sooner where one of its jobs may block for less', () => {
-    const { cell, puppet, start } = stage();
-    puppet.send(READY);
-    start(1);
-    start(2, { maxStallMs: 500 });
-    cell.tick();
-    cell.tick();
-    expect(puppet.done.ended).toBe(0);
-    cell.tick();
-    expect(puppet.done.ended).toBe(1);
-  });
-
   it('is ended before its memory is exhausted', () => {
     const { cell, puppet } = stage();
     puppet.shown.memory = 950;
@@ -170,84 +94,5 @@ describe('a tick of the host', () => {
     expect(puppet.done.ended).toBe(0);
     puppet.send(READY);
     expect(cell.canServe()).toBe(true);
-  });
-
-  it('is counted by each run, and looks at what its handler shows', () => {
-    const { cell, puppet, start } = stage();
-    let progress = 0;
-    start(1, {
-      onProgress() {
-        progress += 1;
-      },
-    });
-    cell.tick();
-    start(2);
-    puppet.begin(1, 1);
-    cell.tick();
-    expect([...cell.runs.values()].map(({ run, ticks, started }) => [run, ticks, started])).toEqual([
-      [1, 2, true],
-      [2, 1, false],
-    ]);
-    expect(progress).toBe(1);
-  });
-
-  it('looks at the memory, which is looked at between ticks only when that is a pulse ago', async () => {
-    const { cell, clock, puppet } = stage();
-    puppet.shown.memory = 100;
-    cell.tick();
-    puppet.shown.memory = 200;
-    await clock.advance(PULSE_MS - 1);
-    expect(cell.memory()).toBe(100);
-    await clock.advance(1);
-    expect(cell.memory()).toBe(200);
-    puppet.shown.memory = 300;
-    cell.tick();
-    expect(cell.memory()).toBe(300);
-  });
-});
-
-describe('a flush', () => {
-  it('is over when the cell says so, and is not asked of one that was never ready', async () => {
-    const { cell, puppet } = stage();
-    await cell.flush();
-    expect(puppet.heard).toEqual([]);
-    puppet.send(READY);
-    let isOver = false;
-    const flushed = cell.flush().then(() => {
-      isOver = true;
-    });
-    await settled();
-    const [asked] = puppet.heard;
-    expect([asked?.kind, isOver]).toEqual(['flush', false]);
-    puppet.send({ kind: 'flushed', turn: asked?.kind === 'flush' ? asked.turn : -1 });
-    await flushed;
-  });
-
-  it('is over when the cell dies, and is not asked of a dead one', async () => {
-    const { cell, puppet, clock } = stage();
-    puppet.send(READY);
-    const flushed = cell.flush();
-    puppet.die();
-    await flushed;
-    expect(clock.monotonic()).toBe(0);
-    const { length } = puppet.heard;
-    await cell.flush();
-    expect(puppet.heard).toHaveLength(length);
-  });
-});
-
-describe('messages not sent yet', () => {
-  it('are sent together, and not at all if the cell has died', async () => {
-    const { cell, puppet, start, speak } = stage({ isHeldBack: true });
-    start(1);
-    cell.abort(1, new Cancelled());
-    expect(puppet.heard).toEqual([]);
-    speak();
-    expect(puppet.heard.map(({ kind }) => kind)).toEqual(['run', 'abort']);
-    start(2);
-    puppet.die();
-    await settled();
-    speak();
-    expect(puppet.heard).toHaveLength(2);
   });
 });

@@ -15,14 +15,6 @@ const stage = () => {
 };
 afterEach(() => opened.splice(0).forEach(closeSync));
 
-it('keeps the first words of a cell', () => {
-  const { reporter, read } = stage();
-  expect(read()).toBeUndefined();
-  reporter.write({ origin: 'grüße' });
-  reporter.write({ origin: 'something else' });
-  expect(read()).toMatchObject({ origin: 'grüße' });
-});
-
 it('keeps a report that follows one which was cleared', () => {
   const { reporter, read } = stage();
   reporter.write({ origin: 'a longer exception' });
@@ -42,10 +34,4 @@ it.each(['null', '7', '"boom"', '{"error":7,"origin":8,"survived":9}'])('reads n
   const { descriptor, read } = stage();
   writeSync(descriptor, text, 0);
   expect(Object.values(read() ?? {}).filter((each) => each !== undefined)).toEqual([]);
-});
-
-it('reads why V8 gave up from its report', () => {
-  const { descriptor, read } = stage();
-  writeSync(descriptor, '{"header":{"reportVersion":5,"event":"Allocation failed","trigger":"FatalError"', 0);
-  expect(read()).toEqual({ origin: 'fatal', fatal: 'Allocation failed' });
 });

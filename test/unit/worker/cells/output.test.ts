@@ -64,19 +64,4 @@ describe('what a handler logs', () => {
     handlersLog().handlers[level]('resized', unreadable);
     expect(lastLine()).toMatchObject({ message: 'resized', jobId: 'j1', unreadableFields: 'Error: sprung' });
   });
-
-  it('does not fail the run by an error that cannot be read', () => {
-    const error = Object.defineProperty(new Error('x'), 'message', { get: trap });
-    handlersLog().handlers.error('not resized', error, unreadable);
-    expect(lastLine()).toMatchObject({
-      ...{ message: 'not resized', jobId: 'j1', unreadableFields: 'Error: sprung' },
-      error: { name: 'Error', message: 'thrown value: unreadable' },
-    });
-  });
-
-  it('does not fail the run by a value that has no text', () => {
-    const { log } = handlersLog();
-    log.console('INFO', ['%d pixels', { [Symbol.toPrimitive]: trap }]);
-    expect(written.at(-1)).toContain('(unreadable: Error: sprung)');
-  });
 });

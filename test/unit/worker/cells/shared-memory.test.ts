@@ -52,13 +52,6 @@ describe.each([
     ]);
     expect([cell.granted(2), cell.granted(1)]).toEqual([grant(41), NOTHING]);
   });
-
-  it('has room for a thousand runs', () => {
-    const { host, cell } = sides(bytes());
-    host.grant(999, grant(10));
-    cell.begin(999, 10);
-    expect([cell.granted(999), host.begun(999).run]).toEqual([grant(10), 10]);
-  });
 });
 
 it('is read again while the other side is in the middle of a write', () => {
@@ -92,11 +85,5 @@ describe('a file without a name', () => {
     host.grant(999, grant(10));
     cell.begin(999, 10, 1);
     expect(fstatSync(descriptor).size).toBe(SHARED_BYTES);
-  });
-
-  it('has room for further slots beyond', () => {
-    const { host, cell } = sides(fileBytes(open()));
-    host.grant(1500, grant(10));
-    expect([cell.granted(1500), cell.granted(1501)]).toEqual([grant(10), NOTHING]);
   });
 });

@@ -51,11 +51,11 @@ export interface ReapBounds {
 
 const NOTHING_DONE = { sweeps: 0, reclaimed: 0, quarantined: 0, redispatched: 0, cancelled: 0 };
 /** Before a process takes over, and later than most sweeps end. */
-const FIRST_RENEWED_MS = 250;
+const FIRST_RENEWED_MS = 150;
 const RENEWED_EVERY_MS = 4000;
 const RENEWED_BY_MS = 10_000;
 /** Spreads takeovers by several processes. */
-const JITTER_MS = 1000;
+const JITTER_MS = 300;
 
 /** Sweeps if due. Sends the next message before the promise, so that after a crash others keep the old promise. */
 export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds): Promise<ReapResult> {

@@ -20,7 +20,7 @@ type WakeSettings = Pick<Settings, 'minLeaseMs' | 'skewMs' | 'minSweepIntervalMs
 /** A promise this late is broken: SQS delivers within half a second, and long sweeps postpone theirs. */
 const LATE_MS = 5000;
 /** A process takes over sooner, because one sweep too many costs less than a late one. */
-const TAKEOVER_MS = 300;
+const TAKEOVER_MS = 200;
 /** By this long after a promise, a live process has made its next one. */
 export const BACKUP_MS = 2000;
 const PAUSE_AFTER_TROUBLE_MS = 5000;

@@ -73,9 +73,9 @@ describe('a process', () => {
   });
 
   it('leaves another reaper’s promise until it is late, and looks at a random time after that', () => {
-    expect(turnOf({}, NOW - 1)).toEqual(['waits', 340]);
-    expect(turnOf({}, NOW + 299)).toEqual(['waits', 340]);
-    expect(turnOf({}, NOW + 300)[0]).toBe('keeps');
+    expect(turnOf({}, NOW - 1)).toEqual(['waits', 240]);
+    expect(turnOf({}, NOW + 199)).toEqual(['waits', 240]);
+    expect(turnOf({}, NOW + 200)[0]).toBe('keeps');
   });
 
   it('keeps a promise that is missing, or that no reaper can have made', () => {

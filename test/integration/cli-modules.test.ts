@@ -57,14 +57,6 @@ it('a command loads itself and no other; its help needs no SDK', () => {
   expect(loaded.filter((name) => /aws-sdk|smithy/.test(name))).toEqual([]);
 });
 
-it('Tab loads the command that is completed', () => {
-  const loaded = modulesOf(['complete', '--', 'ls', '--st']);
-  expect(loaded.filter((name) => name.startsWith('lib/tools/cli/commands'))).toEqual([
-    'lib/tools/cli/commands.ts',
-    'lib/tools/cli/commands/ls.ts',
-  ]);
-});
-
 it('every entry of the list loads the command of its name', async () => {
   for (const { name, summary } of commands) {
     const program = await createProgram({ terminal: { columns: 80 } as Terminal, end: () => {} }, [name]);

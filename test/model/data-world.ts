@@ -164,6 +164,7 @@ function render({ what, order }: Request): RowWrite {
 
 const KEPT = [
   'jobId',
+  'type',
   'status',
   'attempt',
   'leaseOwner',

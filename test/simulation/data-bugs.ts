@@ -38,7 +38,7 @@ export const dataBugs: readonly PlantedBug[] = [
   },
   {
     name: 'claims share their slots, whatever the row points to',
-    searchFrom: 295,
+    searchFrom: 4586,
     breaks: /was overwritten|points to other data/,
     alterWrite: withKeys((key) => key.replace(/\.\d\.(\d)$/, '.0.$1')),
     rates: { operatorTakesBack: 3 },

@@ -42,7 +42,8 @@ export async function sweepOnce({ terminal }: CliContext, system: System, output
     },
     { shouldStop: () => terminal.interrupted.aborted },
   );
-  output.json(result);
+  const { mayHoldParked: _, ...told } = result;
+  output.json(told);
   report(output, result, terminal.clock.now());
   const { skipped } = result;
   const isWhole =

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { messageLimits } from '../../lib/settings/message-limits.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
-import { createFakeClock } from '../../lib/testing/fake-clock.ts';
-import { createFakeRandom } from '../../lib/testing/fake-random.ts';
-import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { defined } from '../../lib/wire/defined.ts';
 import { jobBody, type ParsedMessage, parseMessage, type SendOptions } from '../../lib/wire/message.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
+import { memoryStore } from '../support/memory-store.ts';
 
 const limits = messageLimits(defaultSettings);
 const NOW = 1_800_000_000_000;
@@ -99,13 +96,7 @@ describe('whatever a producer sends', () => {
         const parsed = read(jobBody(type, payload, options));
         if (!parsed.ok || parsed.message.kind !== 'job') throw new Error(JSON.stringify(parsed));
         const { kind: _, notBefore: __, ...message } = parsed.message;
-        const store = createJobStore({
-          table: createMemoryTable(),
-          clock: createFakeClock(),
-          random: createFakeRandom(),
-          settings: defaultSettings,
-          actor: 'fuzz',
-        });
+        const { store } = memoryStore({ settings: defaultSettings });
         const job = { leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3, jobId: 'made-up', ...defined(message) };
         const claim = await store.claim({ job, owner: 'w/1' });
         expect(claim.outcome).toBe('claimed');

@@ -5,27 +5,22 @@ import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import { BadRowError, NewerFormatError } from '../../lib/protocol/errors.ts';
 import type { JobStore } from '../../lib/protocol/ports.ts';
 import { parseJob, parseLeaseEntry } from '../../lib/protocol/rows/parse-row.ts';
-import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { defaultSettings as settings } from '../../lib/settings/settings.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createFakeRandom } from '../../lib/testing/fake-random.ts';
-import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { LeaseholdError } from '../../lib/wire/leasehold-error.ts';
 import { fuzzRuns } from '../support/fuzz-runs.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { silentEvents, silentTelemetry } from '../support/silent-ports.ts';
 
 const JOB = { jobId: 'job-1', type: 'x', payload: '1', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
 const CLAIM = { jobId: 'job-1', owner: 'w/1', attempt: 1, startedAt: createFakeClock().now() };
 
 function setUp() {
-  const table = createMemoryTable();
-  const clock = createFakeClock();
-  const random = createFakeRandom();
-  const store = createJobStore({ table, clock, random, settings, actor: 'fuzz' });
-  const dispatch = planDispatch(clock.now(), clock.now(), settings);
-  return { table, clock, store, dispatch };
+  const { memory: table, clock, store } = memoryStore();
+  return { table, clock, store, dispatch: planDispatch(clock.now(), clock.now(), settings) };
 }
 
 type Path = 'scheduled' | 'running' | 'retried' | 'done' | 'failed' | 'cancelled' | 'revived';

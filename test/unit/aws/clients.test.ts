@@ -59,13 +59,6 @@ describe('any request', () => {
     }
   });
 
-  it('is sent with the credentials that the SDK finds by itself', async () => {
-    const { sent, config } = recording();
-    const { credentials: _, ...found } = config;
-    await createSqsClient(found).send(new ListQueuesCommand({}));
-    expect(sent[0]?.headers.authorization).toContain('Credential=local/');
-  });
-
   it('is not copied for a log: the SDK still calls that step loggerMiddleware, and our clients lack it', () => {
     const { config, dynamoDb, sqs } = recording();
     for (const usual of [new DynamoDBClient(config), new SQSClient(config)])

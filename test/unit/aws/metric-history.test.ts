@@ -88,17 +88,4 @@ describe('the history of a deployment’s metrics', () => {
     expect(lines.crashed?.slice(-4)).toEqual([null, 2, 1, null]);
     expect(lines.waiting?.every((each) => each === null)).toBe(true);
   });
-
-  it('is asked for once a minute and span, and only of the account where the service is not known', async () => {
-    cloudWatch.on(GetMetricDataCommand).resolves({});
-    let now = NOW;
-    const read = createMetricHistory({ config: options.config, clock: { now: () => now } });
-    for (const span of [HOUR, HOUR, 6 * HOUR, 6 * HOUR]) await read(span, MINUTE);
-    expect(cloudWatch.calls()).toHaveLength(2);
-    now += MINUTE;
-    await read(HOUR, MINUTE);
-    expect(cloudWatch.calls()).toHaveLength(3);
-    const { MetricDataQueries } = cloudWatch.call(2).args[0].input as never;
-    expect(MetricDataQueries).toMatchObject([{ Id: 'refused' }]);
-  });
 });

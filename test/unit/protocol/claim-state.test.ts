@@ -27,11 +27,6 @@ describe('the room on a claim’s row', () => {
     expect(roomFor(state, 'result')).toBe(1_000 - 600 - 50 - 30 - 'result'.length);
   });
 
-  it('is judged by a usual row where the claim does not know its own', () => {
-    expect(roomFor(stateOf(), 'checkpoint')).toBe(1_000 - 550 - 'checkpoint'.length);
-    expect(roomFor(stateOf(), 'result')).toBe(1_000 - 550 - 'result'.length);
-  });
-
   it('shrinks with each write, and grows again', () => {
     const state = stateOf({});
     state.wrote('progress', 'x'.repeat(92));
@@ -45,32 +40,10 @@ describe('the room on a claim’s row', () => {
 });
 
 describe('the slots of a claim’s texts', () => {
-  const places = ['c1', 'c2', 'c3'];
-  const stage = () => {
-    const state = stateOf();
-    const unused = [...places];
-    const take = (name: 'checkpoint' | 'progress' = 'checkpoint') =>
-      state.takeSlot(name, () => unused.shift() ?? 'none');
-    const saved = () => {
-      const slot = take();
-      state.wrote('checkpoint', {}, slot);
-      return slotKey(slot);
-    };
-    return { state, take, saved };
-  };
-
-  it('are free again after a reply that settles where the row points', () => {
-    const { take, saved } = stage();
-    for (let i = 0; i < 7; i++) take();
-    expect(saved()).toBe('c1.7');
-    expect(Array.from({ length: 7 }, () => slotKey(take()))).toEqual([
-      ...['c1.0', 'c1.1', 'c1.2', 'c1.3', 'c1.4', 'c1.5', 'c1.6'],
-    ]);
-    expect(slotKey(take())).toBe('c2.0');
-  });
-
   it('are settled by a late reply only as far as it proves', () => {
-    const { state, take } = stage();
+    const state = stateOf();
+    const unused = ['c1', 'c2'];
+    const take = () => state.takeSlot('checkpoint', () => unused.shift() ?? 'none');
     const [first, second] = [take(), take()];
     state.wrote('checkpoint', {}, second);
     state.wrote('checkpoint', {}, first);
@@ -78,17 +51,5 @@ describe('the slots of a claim’s texts', () => {
     expect(slotKey(take())).toBe('c2.0');
     state.wrote('checkpoint', {}, second);
     expect(slotKey(take())).toBe('c2.1');
-  });
-
-  it('are apart for checkpoint and progress', () => {
-    const { take } = stage();
-    expect([slotKey(take()), slotKey(take('progress')), slotKey(take())]).toEqual(['c1.0', 'c2.0', 'c1.1']);
-  });
-
-  it('stay where they are when a text has room on the row', () => {
-    const { state, saved } = stage();
-    expect(saved()).toBe('c1.0');
-    state.wrote('checkpoint', 'small');
-    expect(saved()).toBe('c1.1');
   });
 });

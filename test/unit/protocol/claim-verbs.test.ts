@@ -1,42 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimRequest, Table } from '../../../lib/protocol/ports.ts';
-import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
-import type { Row, RowWrite } from '../../../lib/protocol/writes/row-write.ts';
-import type { NewJob } from '../../../lib/protocol/writes/worker-writes.ts';
-import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
-import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
+import type { Table } from '../../../lib/protocol/ports.ts';
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
-import { newJob, settings } from '../../support/jobs.ts';
+import { newJob } from '../../support/jobs.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 
 const json = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
 const large = (jobId: string) => newJob(jobId, { payload: json(3_000) });
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
 
-function stage(on: Partial<Table> = {}) {
-  const memory = createMemoryTable();
-  const requests: string[] = [];
-  const writes: RowWrite[] = [];
-  const table: Table = {
-    ...memory,
-    apply: (write) => {
-      requests.push(write.transition);
-      writes.push(write);
-      return (on.apply ?? memory.apply)(write);
-    },
-    applyMany: (many) => {
-      requests.push(`${many.length} at once`);
-      writes.push(...many);
-      return (on.applyMany ?? memory.applyMany)(many);
-    },
-    read: (jobId) => {
-      requests.push('read');
-      return memory.read(jobId);
-    },
-  };
-  const clock = createFakeClock();
-  const store = createJobStore({ table, clock, random: createFakeRandom(), settings, actor: 'w' });
-  return { memory, clock, store, requests, writes };
-}
+const stage = (on: Partial<Table>) => memoryStore({ on });
 
 describe('many claims', () => {
   it('fail one by one, each for its own reason', async () => {
@@ -85,23 +57,5 @@ describe('a claim whose reply was lost', () => {
     expect(await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', typeLimits })).toMatchObject({
       ...{ outcome: 'claimed', job: { leaseOwner: 'w/1', leaseMs: 70_000, attempt: 1 } },
     });
-  });
-});
-
-describe('limits that a row lacks', () => {
-  const typeLimits = { leaseMs: 70_000, maxAttempts: 2, maxCrashes: 1 };
-  const unset = { leaseMs: undefined, maxAttempts: undefined, maxCrashes: undefined };
-  const claimed = async (own: Partial<NewJob>, request: Partial<ClaimRequest> = {}) => {
-    const { memory, store } = stage();
-    await store.schedule(newJob('j1', { ...unset, ...own }), dispatch);
-    const outcome = await store.claim({ job: { jobId: 'j1' }, owner: 'w/1', typeLimits, ...request });
-    const { leaseMs, maxAttempts, maxCrashes, leaseUntil, startedAt } = (await memory.read('j1')) as Row;
-    expect([outcome.outcome, Number(leaseUntil) - Number(startedAt)]).toEqual(['claimed', leaseMs]);
-    return { leaseMs, maxAttempts, maxCrashes };
-  };
-
-  it('are those of the settings where the claim brings none', async () => {
-    const { leaseMs, maxAttempts, maxCrashes } = settings;
-    expect(await claimed({}, { typeLimits: undefined })).toEqual({ leaseMs, maxAttempts, maxCrashes });
   });
 });

@@ -34,15 +34,6 @@ function stage(on: Partial<Table> = {}) {
 const pointer = (place: string, over = {}) => ({ in: place, parts: 1, bytes: 4, ...over });
 
 describe('a text outside the row', () => {
-  it('leaves its beginning on the row where it is an error’s', async () => {
-    const { data } = stage();
-    const text = 'e'.repeat(500);
-    const { head } = await data.put({ jobId: 'j1', name: 'lastError', text });
-    expect(head).toMatch(/^e+… \(cut\)$/);
-    expect(Buffer.byteLength(head ?? '')).toBe(160);
-    expect(await data.put({ jobId: 'j1', name: 'result', text })).not.toHaveProperty('head');
-  });
-
   it('is missed where it was deleted before its time and a late repeat has put an older one in its place', async () => {
     const { memory, data } = stage();
     const replace = (text: string, seq: number) =>
@@ -68,16 +59,6 @@ describe('a row with pointers', () => {
     for (const [key, data] of Object.entries(texts)) memory.put({ jobId: `j1#${key}`, data });
   };
   const row = { jobId: 'j1', payload: pointer('p1', { parts: 2 }), checkpoint: pointer('c1'), progress: '1' };
-
-  it('reads only the requested data, with a single read for one row', async () => {
-    const { memory, data, requests } = stage();
-    put(memory, { c1: '2' });
-    expect(await data.resolve(row, ['checkpoint'])).toEqual({
-      row: { ...row, checkpoint: '2' },
-      ...{ missing: [], expiring: [] },
-    });
-    expect(requests).toEqual([['read', 'j1#c1']]);
-  });
 
   it('costs no request where nothing is elsewhere, or everything is known', async () => {
     const { data, requests } = stage();

@@ -27,14 +27,6 @@ describe('the retry policy', () => {
     expect(backoffMs(errors, backoff, 0.5)).toBe(Math.floor((ceiling + 1) / 2));
     expect(backoffMs(errors, backoff, 1 - Number.EPSILON)).toBe(ceiling);
   });
-
-  it('waits no longer than the base when nothing was charged', () => {
-    expect(backoffMs(0, backoff, 0.9999999)).toBe(2_000);
-  });
-
-  it('waits not at all where base and cap say so', () => {
-    expect(backoffMs(3, { baseMs: 0, capMs: 0 }, 0.99)).toBe(0);
-  });
 });
 
 describe('a dispatch', () => {
@@ -66,22 +58,6 @@ describe('a dispatch', () => {
     const far = { notBefore: due, leaseUntil: due - 180_000, dispatches: 0 };
     expect(planDispatch(now, due, settings)).toEqual(far);
     expect(planRedispatch(now, far, settings)).toEqual(far);
-  });
-
-  it('of a job that is due soon carries the rest of its delay, and leases it to the queue from then', () => {
-    const at = now + 100_001;
-    expect(planRedispatch(now, { notBefore: at, dispatches: 0 }, settings)).toEqual({
-      notBefore: at,
-      leaseUntil: at + 60_000,
-      dispatches: 1,
-      hintDelaySeconds: 101,
-    });
-  });
-
-  it('is left to the reaper no earlier than a message could wait', () => {
-    const due = now + 7_200_000;
-    const seldom = { ...settings, reaperIntervalMs: 3_600_000 };
-    expect(planDispatch(now, due, seldom).leaseUntil).toBe(due - MAX_HINT_DELAY_MS);
   });
 
   it.each([

@@ -55,14 +55,6 @@ describe('the outlet of events', () => {
     expect(requests.flatMap(({ ids }) => ids)).toEqual(Array.from({ length: 210 }, (_, i) => `j${i}`));
   });
 
-  it('begins again after it had published everything', async () => {
-    const { outlet, answer, sizes } = stage();
-    outlet.publish(events(1));
-    await answer();
-    outlet.publish(events(2));
-    expect(sizes()).toEqual([1, 2]);
-  });
-
   it('reports a failed request, and continues with the next', async () => {
     const { clock, outlet, log, answer, sizes } = stage();
     outlet.publish(events(101));
@@ -74,20 +66,6 @@ describe('the outlet of events', () => {
     await outlet.settle();
     expect(log).toHaveLength(1);
     expect(clock.sleepers).toBe(0);
-  });
-
-  it('settles as soon as everything is published', async () => {
-    const { clock, outlet, log, answer } = stage();
-    outlet.publish(events(101));
-    let isSettled = false;
-    const settled = outlet.settle().then(() => {
-      isSettled = true;
-    });
-    await answer();
-    expect(isSettled).toBe(false);
-    await answer();
-    await settled;
-    expect([clock.sleepers, log]).toEqual([0, []]);
   });
 
   it('settles after three seconds, and reports the number of lost events once', async () => {
@@ -122,16 +100,5 @@ describe('the outlet of events', () => {
     outlet.publish(events(3));
     await settled();
     expect(log.at(-1)).toEqual(tooSlow(3));
-  });
-
-  it('publishes exactly those that found room', async () => {
-    const { clock, outlet, log, requests, answer } = stage();
-    outlet.publish(events(1));
-    outlet.publish(events(10_000, 1));
-    outlet.publish(events(1, 99_999));
-    for (let i = 0; i <= 100; i++) await answer();
-    expect(requests.flatMap(({ ids }) => ids)).toEqual(Array.from({ length: 10_001 }, (_, i) => `j${i}`));
-    await outlet.settle();
-    expect([clock.sleepers, log]).toEqual([0, [tooSlow(1)]]);
   });
 });

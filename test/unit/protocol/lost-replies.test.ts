@@ -1,24 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { JobStore, Table } from '../../../lib/protocol/ports.ts';
-import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
+import type { JobStore } from '../../../lib/protocol/ports.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
-import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
-import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
-import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
-import { leaseEntry, newJob, settings } from '../../support/jobs.ts';
+import { leaseEntry, newJob } from '../../support/jobs.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { row } from '../../support/rows.ts';
 
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
-const storeOn = (table: Table) =>
-  createJobStore({ table, clock: createFakeClock(), random: createFakeRandom(), settings, actor: 'w' });
-
 const refusing = (refusal: Row | undefined): JobStore =>
-  storeOn({
-    ...createMemoryTable(),
-    read: async () => refusal,
-    apply: async () => ({ applied: false, row: refusal }),
-    applyMany: async (writes) => writes.map(() => ({ applied: false, row: refusal })),
-  });
+  memoryStore({
+    on: {
+      read: async () => refusal,
+      apply: async () => ({ applied: false, row: refusal }),
+      applyMany: async (writes) => writes.map(() => ({ applied: false, row: refusal })),
+    },
+  }).store;
 
 describe('a row that refuses proves nothing', () => {
   const claim = { jobId: 'j1', owner: 'w/1', attempt: 1, startedAt: 60_000 };
@@ -74,16 +69,5 @@ describe('a row that refuses proves nothing', () => {
     expect(await store.schedule(newJob('j1'), dispatch)).toEqual({ outcome: 'exists' });
     expect(await store.heartbeat(claim, 5)).toStrictEqual({ outcome: 'lost' });
     expect(await store.reap(leaseEntry(), { kind: 'cancel' })).toStrictEqual({ outcome: 'moved' });
-  });
-});
-
-describe('the reply to a heartbeat', () => {
-  it('needs to contain only the changed attributes', async () => {
-    const store = storeOn({
-      ...createMemoryTable(),
-      apply: async (write) => ({ applied: true, row: { ...write.set, cancelRequested: true } }),
-    });
-    const claim = { jobId: 'j1', owner: 'w/1', attempt: 1, startedAt: 60_000 };
-    expect(await store.heartbeat(claim, 130_000)).toEqual({ outcome: 'extended', cancelRequested: true });
   });
 });

@@ -66,22 +66,6 @@ describe('several shards as one list', () => {
     },
   );
 
-  it('keep all entries of an instant when they resume there', async () => {
-    const { listed } = stage();
-    const from = { at: 30, upTo: { r0: 'd' } };
-    expect((await listed({ from }))[0]?.place).toEqual({ at: 30, upTo: { r0: 'd', r1: 'e' } });
-  });
-
-  it('are asked from the place on, and a shard that was read there from behind its entry', async () => {
-    const { queries, listed } = stage();
-    await listed({ pageSize: 9, from: { at: 30, upTo: { r0: 'c' } } });
-    const cursor = { jobId: 'c', leaseUntil: 30, leaseShard: 'r0' };
-    expect(queries).toEqual([
-      { partition: 'r0', limit: 9, after: 29, cursor },
-      { partition: 'r1', limit: 9, after: 29 },
-    ]);
-  });
-
   it('are read only as far as they are consumed', async () => {
     const { table, queries } = stage();
     const list = mergedShards(table, { shards: ['r0', 'r1'], pageSize: 2 });

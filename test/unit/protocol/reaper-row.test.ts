@@ -27,28 +27,6 @@ const nothing = {
 };
 
 describe('the reapers’ own row', () => {
-  it('is read as it stands', async () => {
-    const row = {
-      wake: 'a',
-      wakeAt: 10,
-      holder: 'r',
-      ledAt: 5,
-      term: 3,
-      gaugedAt: 30,
-      wholeAt: 20,
-      shards: 8,
-    };
-    const { read, writes } = stage(row);
-    expect(await read()).toStrictEqual(row);
-    expect(writes).toEqual([]);
-  });
-
-  it('may not be there', async () => {
-    const { read, writes } = stage();
-    expect(await read()).toStrictEqual(nothing);
-    expect(writes).toEqual([]);
-  });
-
   it.each([
     { wake: 7, wakeAt: '10', holder: 7, term: '2', wholeAt: '20', gaugedAt: '30', shards: 100_000 },
     { wakeAt: Number.NaN, term: Number.POSITIVE_INFINITY, gaugedAt: Number.NaN, shards: Number.NaN },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dataKeys, isDataPointer, ownerOfData, partsOf } from '../../../lib/protocol/rows/data-pointer.ts';
+import { dataKeys, isDataPointer, partsOf } from '../../../lib/protocol/rows/data-pointer.ts';
 import { attributeBytes, rowBytes } from '../../../lib/protocol/rows/row-bytes.ts';
 
 describe('the bytes of a value, as DynamoDB counts them', () => {
@@ -50,11 +50,6 @@ describe('a pointer to data', () => {
 
   it('names a row for each part, the first without a number', () => {
     expect(dataKeys('a', { ...pointer, parts: 3 })).toEqual(['a#c3-7', 'a#c3-7~1', 'a#c3-7~2']);
-  });
-
-  it('distinguishes a data row from a job’s, and names its job', () => {
-    expect(ownerOfData('a#c3-7~1')).toBe('a');
-    expect(ownerOfData('a')).toBeUndefined();
   });
 
   it('cuts a text into parts that are put together again, never through a character', () => {

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Claim } from '../../../lib/protocol/job.ts';
 import type { Table } from '../../../lib/protocol/ports.ts';
-import { createJobStore } from '../../../lib/protocol/store/job-store.ts';
-import type { Row, RowWrite } from '../../../lib/protocol/writes/row-write.ts';
-import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
-import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
-import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
-import { settings } from '../../support/jobs.ts';
+import type { Row } from '../../../lib/protocol/writes/row-write.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { row } from '../../support/rows.ts';
 
 const dispatch = { notBefore: 0, leaseUntil: 60_000, dispatches: 1 };
@@ -14,31 +10,10 @@ const claimOn = (jobId: string): Claim => ({ jobId, owner: 'w/1', attempt: 1, st
 const claim = claimOn('j1');
 const next = { owner: 'w/2', leaseMs: 30_000, crashes: 1, releases: 0, lastError: 'crashed', diedAt: 61_000 };
 
-/** Running jobs of worker `w/1`; `on` stands in for some of the table. */
+/** Running jobs of worker `w/1`. */
 function stage(rows: readonly Row[] = [row({ status: 'running' })], on: Partial<Table> = {}) {
-  const memory = createMemoryTable();
-  for (const each of rows) memory.put(each);
-  const writes: RowWrite[] = [];
-  const table: Table = {
-    ...memory,
-    ...on,
-    apply: (write) => {
-      writes.push(write);
-      return (on.apply ?? memory.apply)(write);
-    },
-  };
-  const clock = createFakeClock();
-  const store = createJobStore({ table, clock, random: createFakeRandom(), settings, actor: 'w' });
-  const stored = async (jobId = 'j1') => (await memory.read(jobId)) ?? {};
-  const expiresAt = Math.ceil((clock.now() + settings.rowRetentionMs) / 1000);
-  return {
-    memory,
-    store,
-    writes,
-    stored,
-    expiresAt,
-    names: () => writes.map(({ transition }) => transition),
-  };
+  const set = memoryStore({ rows, on });
+  return { ...set, stored: async () => (await set.memory.read('j1')) ?? {} };
 }
 type Store = ReturnType<typeof stage>['store'];
 
@@ -58,12 +33,6 @@ describe('an error’s text', () => {
       lastError: 'ü'.repeat(125),
       claim01: { cause: expect.any(String) },
     });
-  });
-
-  it('is left as it was by a release without one', async () => {
-    const { store, stored } = stage([row({ status: 'running', lastError: 'before' })]);
-    await store.release(claim, { errors: 0, releases: 1, dispatch });
-    expect(await stored()).toMatchObject({ lastError: 'before', releases: 1 });
   });
 });
 
@@ -89,34 +58,6 @@ describe('the end of a claim', () => {
     await nil.store.complete(claim, null);
     expect(await nil.stored()).toMatchObject({ result: 'null' });
   });
-
-  it('is reported for each of many in the given order, regardless of the others', async () => {
-    const names = Array.from({ length: 20 }, (_, i) => `j${i}`);
-    const rows = names.map((jobId) => row({ jobId, status: jobId === 'j5' ? 'pending' : 'running' }));
-    const broken = new Error('no room');
-    const memory = createMemoryTable();
-    for (const each of rows) memory.put(each);
-    const { store } = stage(rows, {
-      applyMany: (many) =>
-        Promise.all(
-          many.map(async (write) =>
-            write.jobId === 'j7' ? { applied: 'failed', error: broken } : memory.apply(write),
-          ),
-        ),
-    });
-    const outcomes = await store.completeMany(
-      names.map((jobId, i) => ({ claim: claimOn(jobId), result: i === 3 ? (1n as never) : i })),
-    );
-    expect(outcomes).toMatchObject(
-      names.map((jobId) => {
-        if (jobId === 'j3') return { outcome: 'failed', error: { code: 'NOT_JSON' } };
-        if (jobId === 'j7') return { outcome: 'failed', error: broken };
-        return { outcome: jobId === 'j5' ? 'lost' : 'written' };
-      }),
-    );
-    expect((await memory.read('j9'))?.result).toBe('9');
-    expect((await memory.read('j3'))?.status).toBe('running');
-  });
 });
 
 describe('many beats', () => {
@@ -130,23 +71,6 @@ describe('many beats', () => {
       { outcome: 'extended', cancelRequested: true },
     ]);
     expect(names()).toEqual([]);
-  });
-
-  it('fail one by one, each for its own reason', async () => {
-    const [noRow, noReply] = [new Error('no row'), new Error('no reply')];
-    const { store } = stage([], {
-      applyMany: async () => [
-        { applied: 'failed', error: noRow },
-        { applied: false, row: held('j2', { cancelRequested: true }) },
-        { applied: false, row: undefined },
-      ],
-      apply: () => Promise.reject(noReply),
-    });
-    expect(await store.heartbeatMany(beats)).toEqual([
-      { outcome: 'failed', error: noRow },
-      { outcome: 'failed', error: noReply },
-      { outcome: 'lost' },
-    ]);
   });
 });
 

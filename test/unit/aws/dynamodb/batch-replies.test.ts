@@ -59,12 +59,6 @@ describe('one request', () => {
 });
 
 describe('a batch', () => {
-  it('reports the current row for each write', async () => {
-    replies({}, {}, {});
-    expect(await table.applyMany(three)).toEqual(['a', 'b', 'c'].map(written));
-    expect(updates()).toEqual([]);
-  });
-
   it('that got no answer has failed, and nothing is done over', async () => {
     dynamoDb.on(BatchExecuteStatementCommand).rejects(new Error('gone'));
     const results = await table.applyMany(three);
@@ -102,16 +96,6 @@ describe('a batch', () => {
     expect(unknown).toMatchObject({ error: { message: expect.stringContaining('GetItem') } });
     expect(updates()).toEqual([]);
   });
-
-  it('fails one write that goes alone, and no other', async () => {
-    replies({}, {}, {});
-    documents.on(UpdateCommand).rejects(new Error('gone'));
-    const unsayable = write('x', { remove: ['b', 'c'] });
-    const results = await table.applyMany([...three, unsayable]);
-    expect(results.slice(0, 3)).toEqual(['a', 'b', 'c'].map(written));
-    expect(results[3]).toEqual({ applied: 'failed', error: expect.any(StoreUnavailableError) });
-    await expect(table.apply(unsayable)).rejects.toThrow(/complete/);
-  });
 });
 
 describe('an insert', () => {
@@ -126,17 +110,5 @@ describe('an insert', () => {
     expect(text({ a: 1 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?}`);
     expect(text({ a: 1, c: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'c': ?}`);
     expect(text({ c: 1, a: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'c': ?, 'a': ?}`);
-  });
-
-  it('has the row that UpdateItem would leave: a sum has nothing to start from', () => {
-    const sum = { until: { of: 'length', otherwise: 30, plus: 1000 } };
-    const one = batchedWrite(write('j', { when: absent, keep: { length: 500 }, sum }), 'jobs');
-    expect(one?.row).toEqual({ jobId: 'j', length: 500, status: 'done', until: 1030 });
-  });
-});
-
-describe('an update', () => {
-  it('goes into a batch although its lists of what to keep and to add are there, and empty', () => {
-    expect(batchedWrite(write('j', { keep: {}, sum: {} }), 'jobs')?.statement.Statement).toMatch(/^UPDATE/);
   });
 });

@@ -3,9 +3,8 @@ import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { documentClientOf } from '../../../../lib/aws/dynamodb/client.ts';
-import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { readMany } from '../../../../lib/aws/dynamodb/read-many.ts';
-import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
+import { ThrottledError } from '../../../../lib/protocol/errors.ts';
 
 const documents = mockClient(DynamoDBDocumentClient);
 afterAll(() => documents.restore());
@@ -49,15 +48,6 @@ it('reads 100 rows a request, consistently, each once, and gives them in the ord
   expect(asked()).toHaveLength(3);
 });
 
-it('finds nothing where there is nothing, also by a reply that says nothing', async () => {
-  replies.push({ Responses: { jobs: [row('b')] } });
-  expect(await read(['a', 'b'])).toEqual([undefined, row('b')]);
-  replies.push({});
-  expect(await read(['a'])).toEqual([undefined]);
-  replies.push({ Responses: {}, UnprocessedKeys: {} });
-  expect(await read(['a'])).toEqual([undefined]);
-});
-
 it('requests unprocessed keys at once, before the rest', async () => {
   const jobIds = names(0, 120);
   replies.push({
@@ -81,16 +71,4 @@ it('waits twice as long each time nothing at all was read, and then says that it
   await expect(reading).rejects.toThrow(ThrottledError);
   await expect(reading).rejects.toThrow(/BatchGetItem/);
   expect([waits, asked().length]).toEqual([[50, 100, 200, 400], 5]);
-});
-
-it('is how a table reads many rows', async () => {
-  const table = createDynamoDbTable({ client, tableName: 'jobs' });
-  expect(await table.readMany(['a', 'b'])).toEqual([row('a'), row('b')]);
-});
-
-it('names the request that failed', async () => {
-  documents.on(BatchGetCommand).rejects(new Error('gone'));
-  const reading = read(['a']);
-  await expect(reading).rejects.toThrow(StoreUnavailableError);
-  await expect(reading).rejects.toThrow(/BatchGetItem/);
 });

@@ -11,6 +11,7 @@ import { toItem } from '../../../../lib/aws/dynamodb/attributes.ts';
 import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { statementError, storeError, writeError } from '../../../../lib/aws/dynamodb/errors.ts';
+import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
 import type { RowWrite } from '../../../../lib/protocol/writes/row-write.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
@@ -60,12 +61,6 @@ describe('many writes', () => {
     const writes = [write('a'), write('b'), unsayable, write('c'), write('a')];
     expect((await table.applyMany(writes)).map(({ applied }) => applied)).toEqual(writes.map(() => true));
     expect(sent()).toEqual({ batches: [['a', 'b', 'c']], singles: ['x', 'a'] });
-  });
-
-  it('go one by one where batches are switched off', async () => {
-    const plain = createDynamoDbTable({ client, tableName: 'jobs', batches: false });
-    await plain.applyMany(['a', 'b', 'c', 'd'].map((jobId) => write(jobId)));
-    expect(sent()).toEqual({ batches: [], singles: ['a', 'b', 'c', 'd'] });
   });
 });
 
@@ -123,10 +118,6 @@ describe('a statement', () => {
     );
     expect(statement({ when: [[{ ...absent, is: 'equal', value: 'j' }]] })?.Statement).toMatch(/^UPDATE/);
   });
-
-  it('omits undefined values inside a list', () => {
-    expect(toItem({ list: [1, undefined] })).toEqual({ list: { L: [{ N: '1' }] } });
-  });
 });
 
 describe('errors', () => {
@@ -142,5 +133,26 @@ describe('errors', () => {
     expect(writeError(write('j', { sum }), new Error('incorrect operand type')).message).toContain(
       "'a', 'b' is not a number, so 'complete'",
     );
+  });
+});
+
+describe('a page of the index', () => {
+  it('that is empty is not asked for, nor counted', async () => {
+    expect(await table.query({ partition: 'r0', limit: 1, after: 5, upTo: 5 })).toEqual({ rows: [] });
+    const counted = await table.count({ partition: 'r0', atMost: 1, after: 5, upTo: 5 });
+    expect(counted).toEqual({ count: 0 });
+    expect(dynamoDb.calls()).toEqual([]);
+  });
+});
+
+describe('the failure of a request', () => {
+  it('is identified by the name of the error', () => {
+    for (const name of [
+      ...['ProvisionedThroughputExceededException', 'ProvisionedThroughputExceeded', 'RequestLimitExceeded'],
+      ...['ThrottlingException', 'ThrottlingError'],
+    ])
+      expect(storeError('Query', Object.assign(new Error('no'), { name }))).toBeInstanceOf(ThrottledError);
+    for (const other of [new Error('ThrottlingException'), undefined, null, 'ThrottlingException'])
+      expect(storeError('Query', other)).toBeInstanceOf(StoreUnavailableError);
   });
 });

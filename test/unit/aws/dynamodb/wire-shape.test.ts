@@ -1,18 +1,11 @@
-import {
-  BatchExecuteStatementCommand,
-  ConditionalCheckFailedException,
-  DynamoDBClient,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchExecuteStatementCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
-import { statementError, storeError } from '../../../../lib/aws/dynamodb/errors.ts';
 import { updateExpression } from '../../../../lib/aws/dynamodb/update-expression.ts';
-import { StoreUnavailableError } from '../../../../lib/protocol/errors.ts';
 import { createJobStore } from '../../../../lib/protocol/store/job-store.ts';
 import { readReaperRow, scheduleNext } from '../../../../lib/protocol/store/reaper-row.ts';
 import {
@@ -28,7 +21,6 @@ import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
 import { arrange, drivers } from '../../../contract/drivers.ts';
 import { createHarness } from '../../../contract/harness.ts';
 import { settings } from '../../../support/jobs.ts';
-import { row } from '../../../support/rows.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
 const documents = mockClient(DynamoDBDocumentClient);
@@ -82,16 +74,6 @@ describe('a request on the wire', () => {
     });
   });
 
-  it('GetItem reads consistently', async () => {
-    documents.on(GetCommand).resolves({});
-    expect(await store().read('j1')).toBeUndefined();
-    expect(documents.call(0).args[0].input).toEqual({
-      TableName: 'jobs',
-      Key: { jobId: 'j1' },
-      ConsistentRead: true,
-    });
-  });
-
   it('Query asks one partition of an index, in order, from the cursor on', async () => {
     dynamoDb.on(QueryCommand).resolves({});
     const cursor = { jobId: 'j9', leaseShard: 'r0', leaseUntil: 4 };
@@ -119,25 +101,9 @@ describe('a request on the wire', () => {
       },
     ]);
   });
-
-  it('a count brings no rows', async () => {
-    dynamoDb.on(QueryCommand).resolves({});
-    expect(await table.count({ partition: 'r0', atMost: 10 })).toEqual({ count: 0 });
-    expect(dynamoDb.call(0).args[0].input).toMatchObject({ Select: 'COUNT', Limit: 10 });
-  });
 });
 
 describe('replies that no engine here would give', () => {
-  const refused = new ConditionalCheckFailedException({ message: 'refused', $metadata: {} });
-
-  it('a refusal without its row is followed by one consistent read', async () => {
-    documents.on(UpdateCommand).rejects(refused);
-    documents.on(GetCommand).resolves({ Item: row({ status: 'done', leaseOwner: 'w/1', attempt: 2 }) });
-    expect(await store().complete(claim)).toEqual({ outcome: 'written' });
-    documents.on(GetCommand).resolves({});
-    expect(await store().complete(claim)).toEqual({ outcome: 'lost' });
-  });
-
   it('a success without attributes is a success', async () => {
     documents.on(UpdateCommand).resolves({});
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: false });
@@ -145,26 +111,12 @@ describe('replies that no engine here would give', () => {
 
   const three = () => [1, 2, 3].map((attempt) => ({ claim: { ...claim, jobId: `j${attempt}`, attempt } }));
 
-  it('a batch of which the reply says too little is done over by UpdateItem', async () => {
-    dynamoDb.on(BatchExecuteStatementCommand).resolves({});
-    documents.on(UpdateCommand).resolves({});
-    expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
-    expect(documents.commandCalls(UpdateCommand)).toHaveLength(3);
-  });
-
   it('a batch refused whole is done over by UpdateItem', async () => {
     const whole = new Error('Too many parameters');
     whole.name = 'ValidationException';
     dynamoDb.on(BatchExecuteStatementCommand).rejects(whole);
     documents.on(UpdateCommand).resolves({});
     expect(await store().completeMany(three())).toEqual(three().map(() => ({ outcome: 'written' })));
-  });
-
-  it('an error without a name or message is unavailability', () => {
-    expect(storeError('GetItem', 'gone')).toBeInstanceOf(StoreUnavailableError);
-    expect(statementError('complete', {}).message).toContain('no message');
-    const typed = new StoreUnavailableError('x', 'y');
-    expect(storeError('GetItem', typed)).toBe(typed);
   });
 });
 
@@ -202,18 +154,6 @@ describe('no write is unconditional', () => {
       const statement = batchedWrite(write, 'jobs')?.statement;
       if (statement !== undefined) expect(statement.Statement).toMatch(/^INSERT |WHERE "jobId" = \? AND "/);
     }
-  });
-
-  it('a write without a condition would be refused by DynamoDB, and goes into no batch', () => {
-    const write: RowWrite = {
-      transition: 'complete',
-      jobId: 'j1',
-      when: [],
-      set: { a: 1 },
-      returns: 'nothing',
-    };
-    expect(updateExpression(write, 'jobs').ConditionExpression).toBe('');
-    expect(batchedWrite(write, 'jobs')).toBeUndefined();
   });
 
   it('what PartiQL cannot say alike on every engine goes into no batch', () => {

@@ -59,14 +59,6 @@ describe('the age of a queue’s oldest message', () => {
     expect(await age()).toBeUndefined();
   });
 
-  it.each([
-    'https://sqs.us-east-1.api.aws/123456789012/jobs',
-    'https://sqs.cn-north-1.amazonaws.com.cn/123456789012/jobs',
-    'https://sqs.eusc-de-east-1.amazonaws.eu/123456789012/jobs',
-  ])('is asked for in every partition, and with dual stack: %s', async (url) => {
-    expect(await createQueueAge({ queueUrl: url, config, clock: createFakeClock() })()).toBe(754_000);
-  });
-
   it('is not requested with an SQS emulator, unless a CloudWatch endpoint is given', async () => {
     const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createFakeClock() };
     expect(await createQueueAge({ ...local, config })()).toBeUndefined();

@@ -49,24 +49,6 @@ describe('the queue on the wire', () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  it('does not retry the sender’s faults', async () => {
-    sqs.on(SendMessageBatchCommand).resolves({
-      Failed: [{ Id: '0', SenderFault: true, Code: 'InvalidParameterValue', Message: 'too long' }],
-    });
-    expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
-      { outcome: 'failed', reason: 'InvalidParameterValue: too long' },
-    ]);
-    expect(sqs.calls()).toHaveLength(1);
-  });
-
-  it('counts an entry of which the reply says nothing as failed', async () => {
-    sqs.on(SendMessageBatchCommand).resolves({});
-    expect(await queue.sendJobs([{ body: '{}' }])).toEqual([
-      { outcome: 'failed', reason: 'NoReply: SQS said nothing of this entry' },
-    ]);
-    expect(sqs.calls()).toHaveLength(3);
-  });
-
   it('receives with what a worker needs to know of each message', async () => {
     sqs
       .on(ReceiveMessageCommand)
@@ -96,20 +78,5 @@ describe('the queue on the wire', () => {
     expect(second?.MessageSystemAttributes).toBeUndefined();
     const [received] = await polled.receive({ max: 1, waitSeconds: 0 });
     expect(received?.trace).toEqual({ awsTraceHeader: header, traceparent: undefined });
-  });
-
-  it('waits between rounds by the clock', async () => {
-    const clock = createFakeClock();
-    const patient = createSqsQueue({ client: new SQSClient({ region: 'eu-west-1' }), queueUrl, clock });
-    sqs.on(SendMessageBatchCommand).rejects(new Error('refused'));
-    const sending = patient.sendHints([{ jobId: 'a', delaySeconds: 0 }]);
-    await expect.poll(() => clock.sleepers).toBe(1);
-    await clock.advance(99);
-    expect(sqs.calls()).toHaveLength(1);
-    await clock.advance(1);
-    await expect.poll(() => clock.sleepers).toBe(1);
-    expect(sqs.calls()).toHaveLength(2);
-    await clock.advance(200);
-    expect(await sending).toEqual({ sent: 0, failed: ['a'], reason: expect.stringContaining('refused') });
   });
 });

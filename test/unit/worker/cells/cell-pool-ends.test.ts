@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Cancelled } from '../../../../lib/worker/abort-reasons.ts';
 import { settled } from '../../../support/puppet-cell.ts';
 import { puppetPool } from '../../../support/puppet-pool.ts';
 
@@ -108,6 +109,19 @@ describe('a tick of the host', () => {
     await finish(0, 'b');
     await die(0);
     expect(ticking.every).toBeUndefined();
+  });
+});
+
+describe('a run that is stopped while it waits for a cell', () => {
+  it('never starts', async () => {
+    const { ready, start, finish, jobsOf } = puppetPool({ concurrency: 1, memoryForCells: () => 0 });
+    ready(0);
+    start('a');
+    const waiting = start('b');
+    waiting.abort(new Cancelled());
+    await finish(0, 'a');
+    expect(waiting.ends).toMatchObject([{ kind: 'threw', error: { retryable: true } }]);
+    expect(jobsOf(0)).toEqual(['a']);
   });
 });
 

@@ -30,7 +30,6 @@ const path = fc.oneof(
   segment.map((id) => `/api/jobs/${id}`),
   fc.tuple(segment, segment).map(([pid, action]) => `/api/workers/${pid}/${action}`),
   segment.map((pid) => `/api/cells/${pid}/kill`),
-  segment.map((action) => `/api/many/${action}`),
 );
 const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH');
 const query = fc.oneof(

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
-import { finishedRow, jobRow } from '../support/rows.ts';
+import { jobRow } from '../support/rows.ts';
 
 const HOSTILE = '<img src=x onerror="globalThis.hit=1">';
 
@@ -147,23 +147,10 @@ describe('hostile ids and payloads', () => {
 });
 
 describe('an operator', () => {
-  it('acts on many, each under its own condition, and is told whom it was refused for', async () => {
-    for (const jobId of ['many-1', 'many-2']) stage.table.put(finishedRow(jobId, 'failed', { errors: 5 }));
-    stage.table.put(finishedRow('many-3', 'done'));
-    const reply = await stage.request('/api/many/revive', {
-      method: 'POST',
-      body: JSON.stringify({ jobIds: ['many-1', 'many-2', 'many-3', 'many-none', 'many-1'] }),
-    });
-    const told = (await reply.json()) as { refused: { jobId: string }[] };
-    expect(told).toMatchObject({ ok: false, done: 2, message: '2 jobs revived, 2 refused' });
-    expect(told.refused.map(({ jobId }) => jobId).sort()).toEqual(['many-3', 'many-none']);
-    expect(stage.hints.filter(({ jobId }) => jobId.startsWith('many-'))).toHaveLength(2);
-  });
-
   it.each(['', '[]', '{}', '{"jobIds":[]}', '{"jobIds":[1]}', '{"jobIds":[""]}', 'null', '{"jobIds":"a"}'])(
-    'is told what a request for many must be instead of %j',
+    'is told what a request for rows must be instead of %j',
     async (body) => {
-      const reply = await stage.request('/api/many/cancel', { method: 'POST', body });
+      const reply = await stage.request('/api/rows', { method: 'POST', body });
       expect(reply.status).toBe(400);
       expect(await reply.json()).toMatchObject({ message: expect.stringContaining('1 to 100 ids') });
     },
@@ -171,11 +158,10 @@ describe('an operator', () => {
 
   it('cannot name too many, nor too much', async () => {
     const many = JSON.stringify({ jobIds: Array.from({ length: 101 }, (_, i) => `j${i}`) });
-    expect((await stage.request('/api/many/cancel', { method: 'POST', body: many })).status).toBe(400);
+    expect((await stage.request('/api/rows', { method: 'POST', body: many })).status).toBe(400);
     const much = JSON.stringify({ jobIds: ['x'.repeat(300_000)] });
     const host = `127.0.0.1:${stage.console.port}`;
-    expect(await rawRequest('/api/many/cancel', { ...token(), host }, 'POST', much)).toBe(413);
-    expect((await stage.request('/api/many/explode', { method: 'POST' })).status).toBe(404);
+    expect(await rawRequest('/api/rows', { ...token(), host }, 'POST', much)).toBe(413);
   });
 
   it('kills no cell where no workers run', async () => {
@@ -190,8 +176,6 @@ describe('an operator', () => {
       expect(reply.status).toBe(403);
       expect(await reply.json()).toMatchObject({ message: expect.stringContaining('--write') });
       expect((await showing.store.read('kept'))?.status).toBe('pending');
-      const many = { method: 'POST', body: '{"jobIds":["kept"]}' };
-      expect((await showing.request('/api/many/cancel', many)).status).toBe(403);
     } finally {
       await showing.console.stop();
     }

@@ -8,8 +8,6 @@ import type { Clock, JobStore } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import type { Wait } from '../inspect/parked.ts';
-import { type ActOnAll, canActOnAll } from './act-on-all.ts';
-import { actOnMany, jobIdsIn, MAX_ID_LENGTH } from './act-on-many.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
 import { detailOf } from './job-detail.ts';
@@ -17,13 +15,10 @@ import type { PageFiles } from './page-files.ts';
 import {
   type ActionReply,
   type JobAction,
-  type JobFilter,
   jobActions,
-  MANY_AT_ONCE,
   type Trend,
   type TrendSpan,
   type TypeAction,
-  timeSpans,
   trendSpans,
   typeActions,
   type WorkerAction,
@@ -45,7 +40,6 @@ export interface ConsoleAppOptions {
   readonly settings: Settings;
   readonly actions?: ActParts & TypeActParts;
   readonly waitOf: (job: Job) => Promise<Wait>;
-  readonly onAll?: ActOnAll;
   readonly trend: (span: TrendSpan) => Promise<Trend>;
   readonly local?: Pick<LocalWorkers, 'signal' | 'killCell' | 'check'>;
   readonly tellUnknown?: (jobId: string) => Promise<string>;
@@ -59,12 +53,13 @@ const PULSE_MS = 15_000;
 
 const NO_SUCH_JOB =
   'There is no such job, or its row has expired. A message that waits in the queue has no row yet';
+/** The longest job id plus the prefix of rejected messages. */
+const MAX_ID_LENGTH = 300;
+const MANY_AT_ONCE = 100;
 const NO_IDS = `The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`;
-const NO_FILTER =
-  'The body must be {"status": …} with an optional type, error, search and since; revive takes the status failed, cancel pending or running, takeBack running';
 /** The controls, the limit's row and a count. */
 const WAIT_UNITS = 3;
-const MAX_FILTER_BYTES = 8 * 1024;
+const MAX_LIMIT_BYTES = 8 * 1024;
 const TOO_MUCH = `The body is too large; name at most ${MANY_AT_ONCE} jobs`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
@@ -82,8 +77,6 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
     app.get(path, (c) => c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': 'no-cache' }));
   addStream(app, options);
   addJobs(app, options);
-  addManyJobs(app, options);
-  addAllJobs(app, options);
   addReads(app, options);
   addWorkers(app, options);
   addTypes(app, options);
@@ -140,51 +133,11 @@ function addJobs(app: Hono, options: ConsoleAppOptions): void {
   });
 }
 
-function addManyJobs(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
-  app.post(
-    '/api/many/:action',
-    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json(refusal(TOO_MUCH), 413) }),
-    async (c) => {
-      const { action } = c.req.param();
-      if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
-      if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
-      const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
-      if (jobIds === undefined) return c.json(refusal(NO_IDS), 400);
-      const reply = await actOnMany(actions, jobIds, action);
-      for (const jobId of jobIds) watcher.note(jobId);
-      return c.json(reply);
-    },
-  );
-}
-
-function addAllJobs(app: Hono, { onAll }: ConsoleAppOptions): void {
-  app.post('/api/all/stop', (c) => {
-    onAll?.stop();
-    return c.json({ ok: true, message: 'Stopping' });
-  });
-  app.post(
-    '/api/all/:action',
-    bodyLimit({ maxSize: MAX_FILTER_BYTES, onError: (c) => c.json(refusal('The filter is too long'), 413) }),
-    async (c) => {
-      const { action } = c.req.param();
-      if (!isJobAction(action)) return c.json(refusal('There is no such action'), 404);
-      if (onAll === undefined) return c.json(refusal(READ_ONLY), 403);
-      const filter = filterIn(await c.req.json().catch(() => undefined));
-      if (filter === undefined || !canActOnAll(action, filter)) return c.json(refusal(NO_FILTER), 400);
-      if (!onAll.start(action, filter))
-        return c.json(refusal('Another action on all jobs is still running; stop it first'), 409);
-      return c.json({ ok: true, message: 'Started' });
-    },
-  );
-}
-
-function filterIn(body: unknown): JobFilter | undefined {
-  const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-  const { status, search = '', type, error, since } = given;
-  const isText = (value: unknown) => value === undefined || typeof value === 'string';
-  if (typeof status !== 'string' || ![search, type, error, since].every(isText)) return undefined;
-  if (since !== undefined && !Object.hasOwn(timeSpans, String(since))) return undefined;
-  return { status, search, type, error, since } as JobFilter;
+function jobIdsIn(body: unknown): readonly string[] | undefined {
+  const { jobIds } = (typeof body === 'object' && body !== null ? body : {}) as { jobIds?: unknown };
+  if (!Array.isArray(jobIds) || jobIds.length === 0 || jobIds.length > MANY_AT_ONCE) return undefined;
+  const isId = (id: unknown) => typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
+  return jobIds.every(isId) ? [...new Set(jobIds as string[])] : undefined;
 }
 
 function addReads(app: Hono, { watcher, trend }: ConsoleAppOptions): void {
@@ -242,7 +195,7 @@ const typeReplies: Readonly<Record<TypeAction, string>> = {
 function addTypes(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
   app.post(
     '/api/types/:type/:action',
-    bodyLimit({ maxSize: MAX_FILTER_BYTES, onError: (c) => c.json(refusal('The body is too long'), 413) }),
+    bodyLimit({ maxSize: MAX_LIMIT_BYTES, onError: (c) => c.json(refusal('The body is too long'), 413) }),
     async (c) => {
       const { type, action } = c.req.param();
       if (!isTypeAction(action)) return c.json(refusal('There is no such action'), 404);

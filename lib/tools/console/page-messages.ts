@@ -127,7 +127,6 @@ export interface Figures {
   readonly parked?: Parked;
   readonly health: Health;
   readonly strip: readonly HealthItem[];
-  readonly task?: TaskState;
 }
 
 interface JobChanges {
@@ -181,23 +180,6 @@ export interface JobFilter {
 
 export const timeSpans = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
 export type TimeSpan = keyof typeof timeSpans;
-
-export interface TaskState {
-  readonly action: JobAction;
-  readonly state: 'running' | 'stopped' | 'ended' | 'failed';
-  readonly startedAt: number;
-  readonly looked: number;
-  readonly done: number;
-  readonly refused: number;
-  readonly reason?: string;
-}
-
-export const MANY_AT_ONCE = 100;
-
-export interface ManyReply extends ActionReply {
-  readonly done: number;
-  readonly refused: readonly { readonly jobId: string; readonly message: string }[];
-}
 
 export interface ActionReply {
   readonly ok: boolean;

@@ -8,7 +8,6 @@ import type { Routing } from '../../wire/pools.ts';
 import { type HealthSigns, healthOf, type LastHour } from '../inspect/health.ts';
 import { healthStrip } from '../inspect/health-strip.ts';
 import { processOf } from '../inspect/worker-name.ts';
-import { ActOnAll } from './act-on-all.ts';
 import { createConsoleApp } from './console-app.ts';
 import { Feed } from './feed.ts';
 import { loadPageFiles } from './page-files.ts';
@@ -103,7 +102,6 @@ export async function startConsole(options: ConsoleOptions) {
   const by = options.actor ?? 'console';
   const actions =
     queue === undefined ? undefined : { store, table, by, queue: () => queue, clock, settings, events };
-  const onAll = actions && new ActOnAll({ actions, table, store, onActed: (jobId) => watcher.note(jobId) });
   const workers = () => allWorkers(watcher, options);
   const lastHour = createLastHour(options, watcher);
   const feed = new Feed({
@@ -119,7 +117,7 @@ export async function startConsole(options: ConsoleOptions) {
       };
       const health = healthOf(signs, settings);
       const { parked } = signs;
-      return { ...watcher.figures(), parked, health, strip: healthStrip(signs, health), task: onAll?.state };
+      return { ...watcher.figures(), parked, health, strip: healthStrip(signs, health) };
     },
   });
   const disconnect = local?.connect(watcher, () => feed.workersChanged());
@@ -133,7 +131,6 @@ export async function startConsole(options: ConsoleOptions) {
     clock,
     settings,
     actions,
-    onAll,
     local,
     port: () => port,
     trend: (span) => readTrend(options, watcher, span),
@@ -156,7 +153,6 @@ export async function startConsole(options: ConsoleOptions) {
     async stop(): Promise<void> {
       disconnect?.();
       stopping.abort();
-      onAll?.stop();
       feed.stop();
       const closed = new Promise((resolve) => server.close(resolve));
       if ('closeAllConnections' in server) server.closeAllConnections();

@@ -2,8 +2,6 @@ import {
   type ActionReply,
   type JobAction,
   type JobDetail,
-  type JobFilter,
-  type ManyReply,
   TOKEN_HEADER,
   TOKEN_PARAMETER,
   type Trend,
@@ -40,14 +38,14 @@ const NO_ANSWER: ActionReply = {
   message: 'The console does not answer. Is it still running?',
 };
 
-async function post<reply extends ActionReply>(path: string, body?: object): Promise<reply | ActionReply> {
+async function post(path: string, body?: object): Promise<ActionReply> {
   try {
     const reply = await fetch(path, {
       method: 'POST',
       headers: headers(),
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    return (await reply.json()) as reply;
+    return (await reply.json()) as ActionReply;
   } catch {
     return NO_ANSWER;
   }
@@ -55,12 +53,6 @@ async function post<reply extends ActionReply>(path: string, body?: object): Pro
 
 export const postJobAction = (jobId: string, action: JobAction): Promise<ActionReply> =>
   post(`/api/jobs/${encodeURIComponent(jobId)}/${action}`);
-
-export const postMany = (
-  jobIds: readonly string[],
-  action: JobAction,
-): Promise<(ActionReply & Partial<ManyReply>) | ManyReply> =>
-  post<ManyReply>(`/api/many/${action}`, { jobIds });
 
 /** Without a limit, the definition's counts again. */
 export const postTypeAction = (type: string, action: TypeAction, limit?: number): Promise<ActionReply> =>
@@ -72,11 +64,6 @@ export const postWorkerAction = (pid: number, action: WorkerAction): Promise<Act
 export const postKillCell = (pid: number): Promise<ActionReply> => post(`/api/cells/${pid}/kill`);
 
 export const postRows = (jobIds: readonly string[]): Promise<ActionReply> => post('/api/rows', { jobIds });
-
-export const postAll = ({ status, search, type, error, since }: JobFilter, action: JobAction) =>
-  post<ActionReply>(`/api/all/${action}`, { status, search, type, error, since });
-
-export const postStopAll = (): Promise<ActionReply> => post('/api/all/stop');
 
 export async function fetchTrend(span: TrendSpan): Promise<Trend | undefined> {
   const reply = await fetch(`/api/trend/${span}`, { headers: headers() }).catch(() => undefined);

@@ -134,7 +134,7 @@ export class Watcher {
     await inParallel(jobIds, ROWS_AT_ONCE, (jobId) => this.#readRow(jobId));
   }
 
-  figures(): Omit<Figures, 'health' | 'strip' | 'task' | 'parked'> {
+  figures(): Omit<Figures, 'health' | 'strip' | 'parked'> {
     const { counts } = this.jobs;
     const finished = (status: 'done' | 'cancelled') => ({
       count: Math.max(counts[status], this.#scanned?.[status] ?? 0),

@@ -1,11 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
 import { BAD_MESSAGE_PREFIX } from '../../../../wire/table.ts';
 import { counted } from '../../../inspect/counted.ts';
-import { type JobSummary, MANY_AT_ONCE, type ManyReply } from '../../page-messages.ts';
-import type { Filter } from '../address.ts';
-import { postMany } from '../api.ts';
+import type { ActionReply, JobSummary } from '../../page-messages.ts';
+import { postJobAction } from '../api.ts';
 import { toast, useCanAct } from '../state.ts';
-import { AllButton, actionsOnAll } from './task.tsx';
 
 type BulkAction = 'revive' | 'cancel';
 
@@ -20,13 +18,10 @@ const explains: Readonly<Record<BulkAction, string>> = {
   cancel: 'Pending jobs end at once. Workers of running jobs are asked to stop at their next heartbeat.',
 };
 const NAMED = 6;
+/** Browsers open six connections to a host, and the stream holds one. */
+const AT_ONCE = 5;
 
-export function BulkBar(props: {
-  readonly selected: readonly JobSummary[];
-  readonly filter: Filter;
-  readonly isAll: boolean;
-  readonly onDone: () => void;
-}) {
+export function BulkBar(props: { readonly selected: readonly JobSummary[]; readonly onDone: () => void }) {
   const canAct = useCanAct();
   const dialog = useRef<HTMLDialogElement>(null);
   const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly jobs: readonly JobSummary[] }>();
@@ -52,10 +47,6 @@ export function BulkBar(props: {
           </button>
         );
       })}
-      {props.isAll &&
-        actionsOnAll(props.filter).map((action) => (
-          <AllButton key={action} filter={props.filter} action={action} />
-        ))}
       <button type="button" class="button small" onClick={props.onDone}>
         clear
       </button>
@@ -77,14 +68,17 @@ function Question(props: {
   const { action, jobs, onClose } = props;
   const canAct = useCanAct();
   const [done, setDone] = useState<number>();
+  const stopping = useRef(new AbortController());
   const what = counted(jobs.length, 'job');
   const run = async () => {
-    const reply = await actOn(jobs, action, setDone);
+    stopping.current = new AbortController();
+    setDone(0);
+    toast(await actOn(jobs, action, setDone, stopping.current.signal));
     setDone(undefined);
-    toast(reply);
     onClose();
     props.onDone();
   };
+  const stop = () => stopping.current.abort();
   return (
     <>
       <h2 id="ask-title">
@@ -100,8 +94,8 @@ function Question(props: {
         {jobs.length > NAMED && <li class="muted">and {jobs.length - NAMED} more</li>}
       </ul>
       <p class="ask-buttons">
-        <button type="button" class="button" disabled={done !== undefined} onClick={onClose}>
-          Back
+        <button type="button" class="button" onClick={done === undefined ? onClose : stop}>
+          {done === undefined ? 'Back' : 'Stop'}
         </button>
         <button
           type="button"
@@ -119,24 +113,23 @@ function Question(props: {
 async function actOn(
   jobs: readonly JobSummary[],
   action: BulkAction,
-  onProgress: (done: number) => void,
-): Promise<{ readonly ok: boolean; readonly message: string }> {
-  const refused: ManyReply['refused'][number][] = [];
-  let done = 0;
-  for (let start = 0; start < jobs.length; start += MANY_AT_ONCE) {
-    onProgress(start);
-    const ids = jobs.slice(start, start + MANY_AT_ONCE).map(({ jobId }) => jobId);
-    const reply = await postMany(ids, action);
-    if (reply.refused === undefined) return { ok: false, message: `${done} done, then: ${reply.message}` };
-    done += reply.done ?? 0;
-    refused.push(...reply.refused);
-  }
-  const verb = action === 'revive' ? 'revived' : 'cancelled';
-  const [first] = refused;
-  return first === undefined
-    ? { ok: true, message: `${counted(done, 'job')} ${verb}` }
-    : {
-        ok: false,
-        message: `${counted(done, 'job')} ${verb}, ${jobs.length - done} refused: ${first.message}`,
-      };
+  onProgress: (looked: number) => void,
+  stopping: AbortSignal,
+): Promise<ActionReply> {
+  const refused: string[] = [];
+  let looked = 0;
+  const rest = jobs.values();
+  const actInTurn = async () => {
+    for (const { jobId } of rest) {
+      if (stopping.aborted) return;
+      const { ok, message } = await postJobAction(jobId, action);
+      if (!ok) refused.push(message);
+      onProgress(++looked);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, actInTurn));
+  const message = `${counted(looked - refused.length, 'job')} ${action === 'revive' ? 'revived' : 'cancelled'}`;
+  return refused.length === 0
+    ? { ok: true, message }
+    : { ok: false, message: `${message}, ${refused.length} refused: ${refused[0]}` };
 }

@@ -13,7 +13,6 @@ import { Filters } from './filters.tsx';
 import { orderJobs, reorderJobs } from './job-order.ts';
 import { JobRows } from './job-rows.tsx';
 import { useRows } from './read-rows.ts';
-import { TaskBar } from './task.tsx';
 
 /** Jobs age out of a time filter without any event. */
 const REORDER_MS = 5_000;
@@ -89,7 +88,6 @@ export function JobListView(props: {
         </label>
         <Filters filter={filter} />
       </div>
-      <TaskBar />
       {filter.status === 'queued' ? (
         <Queued />
       ) : jobs.length === 0 ? (
@@ -98,12 +96,7 @@ export function JobListView(props: {
         <JobRows jobs={jobs} filter={filter} chosen={chosen} onChoose={setChosen} />
       )}
       {selected.length > 0 ? (
-        <BulkBar
-          selected={selected}
-          filter={filter}
-          isAll={selected.length === jobs.length}
-          onDone={() => setChosen(new Set())}
-        />
+        <BulkBar selected={selected} onDone={() => setChosen(new Set())} />
       ) : (
         <Foot filter={filter} shown={jobs.length} unread={unread} />
       )}

@@ -73,23 +73,20 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     close();
   });
 
-  it('draws only what is seen, searches at once, and shows each change as it comes', async () => {
+  it('draws the first, searches at once, and shows each change as it comes', async () => {
     const tab = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     tab.setDefaultTimeout(60_000);
     await tab.goto(page.url);
     await tab.getByRole('button', { name: new RegExp(`^all ${JOBS}`) }).waitFor();
-    expect(await tab.locator('.row').count()).toBeLessThan(60);
+    expect(await tab.locator('.row').count()).toBe(100);
+    await tab.getByRole('button', { name: 'show more' }).click();
+    expect(await tab.locator('.row').count()).toBe(200);
 
     await tab.getByRole('searchbox').fill(`waiting-${PENDING - 1}`);
     await tab.locator(`.row[data-job="waiting-${PENDING - 1}"]`).waitFor();
     expect(await tab.locator('.row').count()).toBe(1);
     await tab.getByRole('searchbox').fill('');
-    await tab.keyboard.press('Escape');
-    // End leads to the last of those that are listed: all of them must be.
-    await tab.locator(`[role="grid"][aria-rowcount="${DONE + PENDING + 1}"]`).focus();
-    await tab.keyboard.press('End');
-    await tab.locator('.row[data-job="done-0"]').waitFor();
-    await tab.keyboard.press('Home');
+    await tab.locator(`[role="table"][aria-rowcount="${DONE + PENDING + 1}"]`).waitFor();
 
     // When each change reaches the page is noted in the page itself: looking from outside would add to it.
     await tab.evaluate(() => {

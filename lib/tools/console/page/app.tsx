@@ -1,10 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { type Aside, backToList, goTo, usePlace } from './address.ts';
 import { Banner, Header, titleOf } from './header.tsx';
-import { Help } from './help.tsx';
 import { Mark } from './icons.tsx';
 import { JobPage } from './job/job-page.tsx';
-import { useKeys } from './keys.ts';
 import { JobListView } from './list/job-list.tsx';
 import { Health } from './overview/health.tsx';
 import { History } from './overview/history.tsx';
@@ -23,9 +21,6 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
   useTopic('connection');
   const place = usePlace();
   const aside = place.view === 'list' ? place.aside : undefined;
-  const help = useRef<HTMLDialogElement>(null);
-  const search = useRef<HTMLInputElement>(null);
-  useKeys({ help, search });
   useEffect(() => {
     if (place.view !== 'job') document.title = titleOf();
   }, [place]);
@@ -39,7 +34,7 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
   };
   return (
     <>
-      <Header onHelp={() => help.current?.showModal()} />
+      <Header />
       <Banner />
       <Health />
       <nav class="views" aria-label="Parts of the page">
@@ -51,7 +46,7 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
       </nav>
       <main class="layout" data-cut-off={isCutOff()}>
         <div class="main-column" data-hidden={aside !== undefined}>
-          {place.view === 'list' && <JobListView filter={place.filter} searchRef={search} />}
+          {place.view === 'list' && <JobListView filter={place.filter} />}
           {place.view === 'job' && <JobPage key={place.jobId} jobId={place.jobId} />}
           {place.view === 'types' && <TypesView />}
         </div>
@@ -61,7 +56,6 @@ export function App({ hasToken }: { readonly hasToken: boolean }) {
         </aside>
       </main>
       <Toasts />
-      <Help dialog={help} />
     </>
   );
 }

@@ -1,23 +1,19 @@
 import type { Hello } from '../page-messages.ts';
 import { placeNow } from './address.ts';
 import { timeOfDay } from './format.ts';
-import { Mark, PauseIcon, PlayIcon } from './icons.tsx';
+import { Mark } from './icons.tsx';
 import { state, useTopic } from './state.ts';
-import { togglePause } from './stream.ts';
-import { ThemeButton } from './theme.tsx';
 
 const words: Readonly<Record<typeof state.connection, string>> = {
   connecting: 'connecting…',
   live: 'live',
   lost: 'connection lost',
   refused: 'disconnected',
-  paused: 'paused',
 };
 
-export function Header({ onHelp }: { readonly onHelp: () => void }) {
+export function Header() {
   useTopic('connection');
   const { hello, connection } = state;
-  const isPaused = connection === 'paused';
   return (
     <header class="top">
       <a class="brand" href="#/">
@@ -38,21 +34,6 @@ export function Header({ onHelp }: { readonly onHelp: () => void }) {
       <span class="connection" data-state={connection} role="status">
         {words[connection]}
       </span>
-      <button
-        type="button"
-        class="icon-button"
-        disabled={!isPaused && connection !== 'live'}
-        onClick={togglePause}
-        title={isPaused ? 'Resume live updates (p)' : 'Pause live updates (p)'}
-      >
-        {isPaused ? <PlayIcon /> : <PauseIcon />}
-        <span class="visually-hidden">{isPaused ? 'Resume live updates' : 'Pause live updates'}</span>
-      </button>
-      <button type="button" class="icon-button" onClick={onHelp} title="Keys (?)">
-        <span aria-hidden="true">?</span>
-        <span class="visually-hidden">Keys</span>
-      </button>
-      <ThemeButton />
     </header>
   );
 }
@@ -67,15 +48,6 @@ export function Banner() {
   useTopic('figures');
   const { connection, stoppedAt, figures } = state;
   const of = stoppedAt === undefined ? '' : ` What you see is from ${timeOfDay(stoppedAt)}.`;
-  if (connection === 'paused')
-    return (
-      <p class="banner" data-tone="calm">
-        Paused.{of}
-        <button type="button" class="button small" onClick={togglePause}>
-          resume
-        </button>
-      </p>
-    );
   const why = cutOffBy(connection, figures?.problem);
   return why === undefined ? null : (
     <p class="banner" role="alert">

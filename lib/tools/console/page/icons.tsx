@@ -6,23 +6,6 @@ const Icon = ({ children }: { readonly children: ComponentChildren }) => (
   </svg>
 );
 
-export const SunIcon = () => (
-  <Icon>
-    <circle cx="8" cy="8" r="3" />
-    <path d="M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1" />
-  </Icon>
-);
-export const MoonIcon = () => (
-  <Icon>
-    <path d="M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7z" />
-  </Icon>
-);
-export const SystemIcon = () => (
-  <Icon>
-    <rect x="1.5" y="2.5" width="13" height="8.5" rx="1.5" />
-    <path d="M5.5 14h5" />
-  </Icon>
-);
 export const BackIcon = () => (
   <Icon>
     <path d="M9.5 3.5 5 8l4.5 4.5" />
@@ -32,16 +15,6 @@ export const SearchIcon = () => (
   <Icon>
     <circle cx="7" cy="7" r="4.5" />
     <path d="m10.5 10.5 4 4" />
-  </Icon>
-);
-export const PauseIcon = () => (
-  <Icon>
-    <path d="M5.5 3.5v9M10.5 3.5v9" />
-  </Icon>
-);
-export const PlayIcon = () => (
-  <Icon>
-    <path d="M5 3.5v9l7-4.5z" />
   </Icon>
 );
 export const CopyIcon = () => (

@@ -2,9 +2,7 @@ import { render } from 'preact';
 import { takeToken } from './api.ts';
 import { App } from './app.tsx';
 import { openStream } from './stream.ts';
-import { applyTheme } from './theme.tsx';
 
-applyTheme();
 const token = takeToken();
 if (token !== undefined) openStream(token);
 const root = document.getElementById('app');

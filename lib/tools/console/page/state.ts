@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { processOf, workerOf } from '../../inspect/worker-name.ts';
 import type { ActionReply, Figures, Hello, JobSummary, WorkerSummary } from '../page-messages.ts';
 
-/** `lost`: the browser retries. `refused`: access was denied. `paused`: by the reader. */
-export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused';
+/** `lost`: the browser retries. `refused`: access was denied. */
+export type StreamState = 'connecting' | 'live' | 'lost' | 'refused';
 
 /** Mutated in place; `changed` notifies the components. */
 export const state = {

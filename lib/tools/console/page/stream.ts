@@ -76,15 +76,3 @@ export function openStream(given: string): void {
     open();
   }, LOOK_EVERY_MS);
 }
-
-export function togglePause(): void {
-  if (state.connection === 'paused') {
-    state.connection = 'connecting';
-    changed('connection');
-    open();
-  } else if (state.connection === 'live') {
-    source?.close();
-    source = undefined;
-    setConnection('paused');
-  }
-}

@@ -70,7 +70,7 @@ export function JobPage({ jobId }: { readonly jobId: string }) {
   return (
     <article class="panel job" aria-labelledby="job-title">
       <header class="job-head">
-        <button type="button" class="icon-button" onClick={backToList} title="Back to the list (Esc)">
+        <button type="button" class="icon-button" onClick={backToList} title="Back to the list">
           <BackIcon />
           <span class="visually-hidden">Back to the list</span>
         </button>

@@ -1,4 +1,3 @@
-import type { RefObject } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted } from '../../../inspect/counted.ts';
 import { matches } from '../../job-filter.ts';
@@ -54,11 +53,7 @@ function useUnread(filter: Filter): readonly string[] {
   return unread;
 }
 
-export function JobListView(props: {
-  readonly filter: Filter;
-  readonly searchRef: RefObject<HTMLInputElement | null>;
-}) {
-  const { filter, searchRef } = props;
+export function JobListView({ filter }: { readonly filter: Filter }) {
   const jobs = useOrderedJobs(filter);
   const { selected, chosen, setChosen } = useSelection(jobs);
   const unread = useUnread(filter).length;
@@ -79,9 +74,8 @@ export function JobListView(props: {
           <SearchIcon />
           <span class="visually-hidden">Search by id, type, worker or error</span>
           <input
-            ref={searchRef}
             type="search"
-            placeholder="Search   /"
+            placeholder="Search"
             value={filter.search}
             onInput={(event) => setFilter({ ...filter, search: event.currentTarget.value })}
           />

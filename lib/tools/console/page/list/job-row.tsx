@@ -1,5 +1,5 @@
-// biome-ignore-all lint/a11y/useSemanticElements: a table of which only the rows in sight are drawn, placed one by one
-// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active row
+// biome-ignore-all lint/a11y/useSemanticElements: on a phone a row is two lines, which a table row cannot be
+// biome-ignore-all lint/a11y/useFocusableInteractive: its links, boxes and buttons have the focus
 import { counted, times } from '../../../inspect/counted.ts';
 import { formatDuration } from '../../../inspect/format-duration.ts';
 import type { JobSummary } from '../../page-messages.ts';
@@ -11,12 +11,9 @@ import { isOwnerGone, ownerName, state } from '../state.ts';
 import { ranMs } from './job-order.ts';
 
 interface JobRowProps {
-  readonly id: string;
   readonly job: JobSummary;
   readonly now: number;
   readonly index: number;
-  readonly top: number;
-  readonly isActive: boolean;
   readonly isChosen: boolean;
   readonly onToggle: (isRange: boolean) => void;
 }
@@ -29,39 +26,35 @@ export function JobRow(props: JobRowProps) {
     if (getSelection()?.type !== 'Range') openJob(job.jobId);
   };
   return (
-    // The grid has the focus and its keys; the row itself only takes the mouse.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles Enter for its active row
+    // biome-ignore lint/a11y/useKeyWithClickEvents: keys reach the job by its link
     <div
-      id={props.id}
       class="row"
       role="row"
       aria-rowindex={props.index}
-      aria-selected={props.isChosen}
-      data-active={props.isActive}
+      data-chosen={props.isChosen}
       data-status={job.status}
       data-job={job.jobId}
-      style={{ transform: `translateY(${props.top}px)` }}
       onClick={onClick}
     >
       <Tick jobId={job.jobId} isChosen={props.isChosen} onToggle={props.onToggle} />
-      <span role="gridcell" class="state" data-status={job.status}>
+      <span role="cell" class="state" data-status={job.status}>
         <i class="dot" data-status={job.status} />
         {job.status}
       </span>
-      <span role="gridcell" class="name">
-        <a class="id" href={jobLink(job.jobId)} tabIndex={-1} title={job.jobId}>
+      <span role="cell" class="name">
+        <a class="id" href={jobLink(job.jobId)} title={job.jobId}>
           {job.jobId}
         </a>
         <span class="type">{job.type}</span>
       </span>
-      <span role="gridcell" class="what">
+      <span role="cell" class="what">
         <What job={job} now={now} />
       </span>
       <Marks job={job} />
-      <span role="gridcell" class="ran" title={ran === undefined ? undefined : 'The last attempt'}>
+      <span role="cell" class="ran" title={ran === undefined ? undefined : 'The last attempt'}>
         {ran === undefined ? '' : formatDuration(ran)}
       </span>
-      <span role="gridcell" class="when" title={dateAndTime(job.changedAt)}>
+      <span role="cell" class="when" title={dateAndTime(job.changedAt)}>
         {age(job.changedAt, now)}
       </span>
     </div>
@@ -70,11 +63,10 @@ export function JobRow(props: JobRowProps) {
 
 function Tick(props: Pick<JobRowProps, 'isChosen' | 'onToggle'> & { readonly jobId: string }) {
   return (
-    <span role="gridcell" class="pick">
+    <span role="cell" class="pick">
       <label>
         <input
           type="checkbox"
-          tabIndex={-1}
           aria-label={`Select ${props.jobId}`}
           checked={props.isChosen}
           onClick={(event) => props.onToggle(event.shiftKey)}
@@ -124,7 +116,7 @@ export function Progress({ fraction }: { readonly fraction: number }) {
 
 function Marks({ job }: { readonly job: JobSummary }) {
   return (
-    <span role="gridcell" class="marks">
+    <span role="cell" class="marks">
       {job.cancelRequested && job.status !== 'cancelled' && <span class="badge warn">cancelling</span>}
       {job.crashes > 0 && (
         <span

@@ -31,11 +31,9 @@ export function Chart({ plot, trend }: { readonly plot: Plot; readonly trend: Tr
     });
     resize.observe(element);
     const scheme = matchMedia('(prefers-color-scheme: dark)');
-    addEventListener('themechange', create);
     scheme.addEventListener('change', create);
     return () => {
       resize.disconnect();
-      removeEventListener('themechange', create);
       scheme.removeEventListener('change', create);
       chart.current?.destroy();
     };

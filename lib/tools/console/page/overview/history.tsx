@@ -72,7 +72,6 @@ function useTrend(span: TrendSpan): Trend | undefined {
     let isLeft = false;
     const load = async () => {
       clearTimeout(timer);
-      // A paused page keeps its plots, too.
       const isStill = document.hidden || state.connection !== 'live' || isCutOff();
       const found = isStill ? undefined : await fetchTrend(span);
       if (isLeft) return;

@@ -67,7 +67,7 @@ export async function readOverview(
     total(partitions.map((partition) => countPages(table, { partition, ...range }, options.pagesEach)));
   const [running, lapsed, pending, overdue, ...rest] = await Promise.all([
     readAndCount(table, shards.running, options.pagesEach),
-    countAll(shards.running, { upTo: now - settings.skewMs - settings.graceMs }),
+    countAll(shards.running, { upTo: now - settings.skewMs }),
     readAndCount(table, shards.pending, options.pagesEach),
     countAll(shards.pending, { upTo: now }),
     readLeader(table),

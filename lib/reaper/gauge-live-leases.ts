@@ -16,7 +16,7 @@ export async function gaugeLiveLeases(
 ): Promise<number> {
   const now = clock.now();
   if (now - gaugedAt < GAUGE_EVERY_MS && gaugedAt <= now) return gaugedAt;
-  const after = now - settings.skewMs - settings.graceMs;
+  const after = now - settings.skewMs;
   let live = 0;
   try {
     await inParallel(allShards(shards).running, LARGE_READS_AT_ONCE, async (partition) => {

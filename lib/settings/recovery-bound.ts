@@ -7,7 +7,7 @@ const SWEEP_ALLOWANCE_MS = 500;
 /** SQS delays by whole seconds, and delivers within half of one. */
 const WAKE_ALLOWANCE_MS = 1500;
 
-type Lapse = Pick<Settings, 'skewMs' | 'graceMs'>;
+type Lapse = Pick<Settings, 'skewMs'>;
 type Looking = Pick<Settings, 'reaperIntervalMs' | 'minSweepIntervalMs'>;
 
 const untilLook = ({ reaperIntervalMs, minSweepIntervalMs }: Looking) => ({
@@ -17,14 +17,14 @@ const untilLook = ({ reaperIntervalMs, minSweepIntervalMs }: Looking) => ({
 
 /** From a worker's death, right after a renewal, to the reclaim of its job. */
 export function recoveryBound(settings: Pick<Settings, 'leaseMs'> & Lapse & Looking): RecoveryBound {
-  const lapse = settings.leaseMs + settings.skewMs + settings.graceMs;
+  const lapse = settings.leaseMs + settings.skewMs;
   const { usual, worst } = untilLook(settings);
   return { usualMs: lapse + usual, worstMs: lapse + worst };
 }
 
 /** From a lease's end to the reclaim while the chain of wakes holds; bounds `ReclaimDelay`. */
 export const reclaimDelayBound = (settings: Lapse & Looking): number =>
-  settings.skewMs + settings.graceMs + untilLook(settings).usual;
+  settings.skewMs + untilLook(settings).usual;
 
 export interface RecoveryBound {
   /** While the chain of wakes holds, or a process sweeps. */

@@ -60,7 +60,6 @@ export const declarations = {
     5 * MINUTE,
     'how far two clocks may differ; added to every lease before it is reclaimed',
   ),
-  graceMs: ms(0, 0, DAY, 'extra time, after the skew, before a lapsed lease is reclaimed'),
   maxAttempts: count(5, 1, 25, 'errors and crashes together after which a job fails for good'),
   maxCrashes: count(3, 1, 25, 'crashes after which a job is quarantined'),
   maxLapses: count(5, 1, 25, 'lapses, that is lost hosts, after which a job is quarantined'),

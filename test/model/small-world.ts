@@ -54,7 +54,7 @@ export const SOUND: Variation = {
 };
 
 const reapSettings = ({ allowedSkew }: Variation) => ({
-  ...{ skewMs: allowedSkew, graceMs: 0, maxReleases: 5, maxLapses: MAX_LAPSES },
+  ...{ skewMs: allowedSkew, maxReleases: 5, maxLapses: MAX_LAPSES },
   ...DISPATCH,
 });
 

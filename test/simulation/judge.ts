@@ -62,7 +62,7 @@ const FINISHED = new Set(['done', 'failed', 'cancelled']);
 export class Judge {
   readonly accepted = new Map<string, { notBefore: number }>();
   readonly counts: Record<string, number> = {};
-  /** From the end of a lease to the reaper's act, while nothing goes wrong: skew, grace, the next look and its writes. */
+  /** From the end of a lease to the reaper's act, while nothing goes wrong: skew, the next look and its writes. */
   readonly latestRecoveryMs: number;
   readonly #world: World;
   readonly #settings: Settings;
@@ -81,7 +81,6 @@ export class Judge {
     this.limits = new LimitRules(world, settings, limit);
     this.latestRecoveryMs =
       settings.skewMs * 2 +
-      settings.graceMs +
       settings.reaperIntervalMs +
       SCHEDULE_JITTER_MS +
       SLOWEST_PROPAGATION_MS +

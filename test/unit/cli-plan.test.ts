@@ -75,9 +75,7 @@ describe('a plan', () => {
   });
 
   it('promises the recovery that the settings promise', () => {
-    expect(plan({}, { graceMs: 1000 }).recovery).toEqual(
-      recoveryBound({ ...defaultSettings, graceMs: 1000 }),
-    );
+    expect(plan({}, { skewMs: 3000 }).recovery).toEqual(recoveryBound({ ...defaultSettings, skewMs: 3000 }));
   });
 });
 

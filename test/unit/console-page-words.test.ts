@@ -18,7 +18,7 @@ const job = (more: Partial<JobSummary> = {}): JobSummary => ({
   ...{ changedAt: NOW, leaseUntil: NOW + 1_000 },
   ...more,
 });
-const margins = { skewMs: 2_000, graceMs: 500 };
+const margins = { skewMs: 2_500 };
 
 describe('a running job whose worker is lost', () => {
   it('is well until its lease ends, then counts down to the tick on which the reaper may act', () => {

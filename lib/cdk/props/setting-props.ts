@@ -10,8 +10,6 @@ export interface SettingProps {
   readonly heartbeat?: Duration;
   /** How far two clocks may differ; added to every lease before it is reclaimed. @default Duration.seconds(2) */
   readonly skew?: Duration;
-  /** Extra time, after the skew, before a lapsed lease is reclaimed. @default Duration.millis(0) */
-  readonly grace?: Duration;
   /** Errors and crashes together after which a job fails for good. @default 5 */
   readonly maxAttempts?: number;
   /** Crashes after which a job is quarantined. @default 3 */

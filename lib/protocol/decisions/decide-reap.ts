@@ -14,13 +14,13 @@ export type ReapVerdict =
   | { readonly kind: 'redispatch'; readonly dispatch: Dispatch }
   | { readonly kind: 'cancel' };
 
-export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'graceMs' | 'maxLapses'>;
+export type ReapSettings = DispatchSettings & Pick<Settings, 'skewMs' | 'maxLapses'>;
 
-/** A pending job needs no skew or grace: acting on it early sends a hint too many at worst. */
+/** A pending job needs no skew: acting on it early sends a hint too many at worst. */
 export const lapsesAt = (
   entry: Pick<LeaseEntry, 'status' | 'leaseUntil'>,
-  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
-): number => entry.leaseUntil + (entry.status === 'running' ? settings.skewMs + settings.graceMs : 0);
+  settings: Pick<Settings, 'skewMs'>,
+): number => entry.leaseUntil + (entry.status === 'running' ? settings.skewMs : 0);
 
 /** `maxAttempts` is a cap, so that a job with one attempt never reruns after a lapse. */
 export const lapseLimit = (

@@ -30,7 +30,7 @@ export function leaseCell(
     readonly waitsFor?: string;
   },
   now: number,
-  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
+  settings: Pick<Settings, 'skewMs'>,
   colors: Colors,
 ): readonly [string, Paint] {
   const age = (at: number) => formatAge(at, now, formatRoughly);

@@ -93,7 +93,6 @@ export interface Hello {
   readonly mode: 'local' | 'account';
   readonly writable: boolean;
   readonly skewMs: number;
-  readonly graceMs: number;
   /** Why finished jobs may be missing; absent if the whole table was read. */
   readonly partial?: string;
   readonly noQueue?: string;

@@ -234,7 +234,6 @@ const helloOf = (
   send: send?.(),
   writable: queue !== undefined,
   skewMs: settings.skewMs,
-  graceMs: settings.graceMs,
   partial: mode === 'local' ? undefined : whyPartial(scan !== undefined),
   noQueue: queueDepth === undefined ? 'No queue is named. Start the console with --queue-url' : undefined,
 });

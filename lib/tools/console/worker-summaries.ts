@@ -9,7 +9,7 @@ const SEEN_MS = 30_000;
 export function workerSummaries(
   jobs: readonly JobSummary[],
   now: number,
-  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
+  settings: Pick<Settings, 'skewMs'>,
 ): WorkerSummary[] {
   const claimedAt = new Map(jobs.map(({ jobId, changedAt }) => [jobId, changedAt]));
   const leases = jobs.map((job) => ({

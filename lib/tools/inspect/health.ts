@@ -60,10 +60,7 @@ export interface Health {
   readonly reasons: readonly HealthReason[];
 }
 
-type Bounds = Pick<
-  Settings,
-  'reaperEnabled' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'skewMs' | 'graceMs'
->;
+type Bounds = Pick<Settings, 'reaperEnabled' | 'reaperIntervalMs' | 'minSweepIntervalMs' | 'skewMs'>;
 
 /** A wake this late is lost; the next tick of the schedule repairs the chain. */
 export const WAKE_LATE_MS = 5_000;

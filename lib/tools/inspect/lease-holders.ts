@@ -28,7 +28,7 @@ interface HeldJob {
 export function leaseHolders(
   leases: readonly Lease[],
   now: number,
-  settings: Pick<Settings, 'skewMs' | 'graceMs'>,
+  settings: Pick<Settings, 'skewMs'>,
 ): LeaseHolder[] {
   const running = leases.filter(({ status }) => status === 'running');
   const byWorker = Map.groupBy(running, (entry) => workerOf(entry.leaseOwner ?? 'unknown'));

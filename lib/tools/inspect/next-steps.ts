@@ -122,7 +122,7 @@ function nextOfPending(job: PendingJob, now: number, settings: Settings, wait: W
         message: 'the reaper sends it to the queue (SQS itself holds nothing that long)',
       },
     ];
-  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, skewMs: 0, graceMs: 0 });
+  const { worstMs } = recoveryBound({ ...settings, leaseMs: 0, skewMs: 0 });
   const isOverdue = now > job.leaseUntil + worstMs;
   return [
     ...due,

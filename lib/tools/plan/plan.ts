@@ -26,7 +26,6 @@ export type PlanSettings = Pick<
   | 'leaseMs'
   | 'heartbeatMs'
   | 'skewMs'
-  | 'graceMs'
   | 'reaperIntervalMs'
   | 'minSweepIntervalMs'
   | 'minLeaseMs'

@@ -5,7 +5,7 @@ import type { Prices } from './prices.ts';
 
 export type ReaperSettings = Pick<
   Settings,
-  'leaseMs' | 'heartbeatMs' | 'minLeaseMs' | 'skewMs' | 'graceMs' | 'reaperIntervalMs'
+  'leaseMs' | 'heartbeatMs' | 'minLeaseMs' | 'skewMs' | 'reaperIntervalMs'
 >;
 
 const MEMORY_GB = REAPER_MEMORY_MB / 1024;
@@ -23,10 +23,10 @@ const GB = 1e9;
 
 /** Sweeps per minute, from wakes and from the schedule. @internal */
 export function sweepsAMinute(settings: ReaperSettings, isBusy: boolean) {
-  const { leaseMs, heartbeatMs, minLeaseMs, skewMs, graceMs, reaperIntervalMs } = settings;
+  const { leaseMs, heartbeatMs, minLeaseMs, skewMs, reaperIntervalMs } = settings;
   const unseen = Math.min(minLeaseMs + skewMs, MAX_HINT_DELAY_MS);
   // With many healthy jobs, the next heartbeat due belongs to the lease that ends first.
-  const pause = isBusy ? Math.min(unseen, leaseMs - heartbeatMs + skewMs + graceMs) : unseen;
+  const pause = isBusy ? Math.min(unseen, leaseMs - heartbeatMs + skewMs) : unseen;
   return { wakes: 60_000 / (pause + WAKE_LATENESS_MS), ticks: 60_000 / reaperIntervalMs };
 }
 

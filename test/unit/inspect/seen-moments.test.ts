@@ -89,9 +89,9 @@ describe('a timeline with observed events', () => {
 });
 
 describe('the page of a job whose lease has ended', () => {
-  it('announces the reclaim for the end of the clock skew and the grace, not before', () => {
+  it('announces the reclaim for the end of the clock skew, not before', () => {
     const running = runningJob({ heartbeatAt: 1_000, leaseUntil: 31_000 });
-    const { next } = detailOf(running, 31_000, { ...settings, skewMs: 2_000, graceMs: 5_000 });
+    const { next } = detailOf(running, 31_000, { ...settings, skewMs: 7_000 });
     expect(next[0]).toEqual({
       what: 'reclaimable',
       at: 38_000,

@@ -192,18 +192,18 @@ describe('a hand-back', () => {
 });
 
 describe('the reaper’s verdict', () => {
-  const graced = { ...settings, skewMs: 2_000, graceMs: 500 };
+  const skewed = { ...settings, skewMs: 2_500 };
   const at = (moment: number, over: Parameters<typeof leaseEntry>[0] = {}) =>
-    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, random: 0.5, settings: graced });
+    decideReap(leaseEntry({ leaseUntil: 100_000, ...over }), { now: moment, random: 0.5, settings: skewed });
 
-  it('on a worker’s lease waits for skew and grace, to the tick', () => {
-    expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, graced)).toBe(102_500);
+  it('on a worker’s lease waits for the skew, to the tick', () => {
+    expect(lapsesAt({ status: 'running', leaseUntil: 100_000 }, skewed)).toBe(102_500);
     expect(at(102_499)).toEqual({ kind: 'leave', lapsesAt: 102_500 });
     expect(at(102_500).kind).toBe('reclaim');
     expect(at(102_501).kind).toBe('reclaim');
   });
 
-  it('on the queue’s lease waits for neither', () => {
+  it('on the queue’s lease does not', () => {
     expect(at(99_999, { status: 'pending' })).toEqual({ kind: 'leave', lapsesAt: 100_000 });
     expect(at(100_000, { status: 'pending', notBefore: 7, dispatches: 1 })).toEqual({
       kind: 'redispatch',
@@ -216,7 +216,7 @@ describe('the reaper’s verdict', () => {
       kind: 'reclaim',
       lapses: 1,
       lastError: LEASE_EXPIRED,
-      dispatch: planDispatch(now, now, graced),
+      dispatch: planDispatch(now, now, skewed),
     });
   });
 
@@ -224,7 +224,7 @@ describe('the reaper’s verdict', () => {
     expect(at(now, { lapses: 1 })).toMatchObject({
       kind: 'reclaim',
       lapses: 2,
-      dispatch: planDispatch(now, now + 15_000, graced),
+      dispatch: planDispatch(now, now + 15_000, skewed),
     });
   });
 
@@ -237,7 +237,7 @@ describe('the reaper’s verdict', () => {
     [60, 900_000],
   ])('waits a random part of a time that doubles, then stays: %i lapses before, %i ms', (before, longest) => {
     const waits = (random: number) => {
-      const many = { ...graced, maxLapses: 100 };
+      const many = { ...skewed, maxLapses: 100 };
       const entry = leaseEntry({ lapses: before, maxAttempts: 100 });
       const verdict = decideReap(entry, { now, random, settings: many });
       return verdict.kind === 'reclaim' ? verdict.dispatch.notBefore - now : undefined;

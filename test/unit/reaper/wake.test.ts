@@ -4,7 +4,7 @@ import { isMissed, nextLookAt, partOf, planWake, wakeDelaySeconds } from '../../
 
 /** Half the skew and half the lease of the defaults. */
 const settings = {
-  ...{ leaseMs: 15_000, minLeaseMs: 10_000, skewMs: 1000, graceMs: 500 },
+  ...{ leaseMs: 15_000, minLeaseMs: 10_000, skewMs: 1000 },
   minSweepIntervalMs: 400,
 };
 const NOW = 1_000_000;

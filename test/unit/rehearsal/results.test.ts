@@ -42,7 +42,7 @@ describe('a measured bound', () => {
   });
 
   it('is the one that the docs state', () => {
-    expect(doc('guarantees.md')).toContain(`lease + skew + grace + 2 s | ${RECOVERY_MS / 1000} s |`);
+    expect(doc('guarantees.md')).toContain(`lease + skew + 2 s | ${RECOVERY_MS / 1000} s |`);
     expect(doc('operating/runbook.md')).toContain(
       "a minute or two for our metrics and Lambda's, up to five for SQS's",
     );

@@ -7,7 +7,7 @@ describe('the longest time to recovery', () => {
 
   it('is the lease, the skew and two seconds: one of SQS’s granularity, half of delivery, half of a sweep', () => {
     expect(bound({})).toMatchObject({ usualMs: 24_000 });
-    expect(bound({ graceMs: 1000, minSweepIntervalMs: 5000 })).toMatchObject({ usualMs: 23_000 + 5500 });
+    expect(bound({ skewMs: 3000, minSweepIntervalMs: 5000 })).toMatchObject({ usualMs: 23_000 + 5500 });
   });
 
   it('is a tick, as late as it may be, where a wake is lost or the reaper dies', () => {

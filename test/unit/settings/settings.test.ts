@@ -129,7 +129,7 @@ describe('short times', () => {
 
   it('are a millisecond or more where a time is needed at all', () => {
     expect(refused({ skewMs: 0 }).join()).toContain('from 1 to');
-    expect(refused({ graceMs: 0, skewMs: 1 })).toEqual([]);
+    expect(refused({ batchWindowMs: 0, skewMs: 1 })).toEqual([]);
   });
 
   it('keep their relations, and the limits of everything else', () => {

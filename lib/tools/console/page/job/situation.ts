@@ -14,8 +14,8 @@ export const failureWords: Readonly<Record<FailureKind, string>> = {
   other: 'failed',
 };
 
-type Margins = Pick<Hello, 'skewMs' | 'graceMs'>;
-const NO_MARGINS: Margins = { skewMs: 0, graceMs: 0 };
+type Margins = Pick<Hello, 'skewMs'>;
+const NO_MARGINS: Margins = { skewMs: 0 };
 
 export function lossOf(
   job: JobSummary,
@@ -26,7 +26,7 @@ export function lossOf(
   const { leaseUntil = 0 } = job;
   if (job.status !== 'running') return undefined;
   if (!isOwnerGone && leasePhase(leaseUntil, now, margins) === 'live') return undefined;
-  const leftMs = leaseUntil + margins.skewMs + margins.graceMs - now;
+  const leftMs = leaseUntil + margins.skewMs - now;
   return leftMs > 0 ? `worker lost · reclaim in ${Math.ceil(leftMs / 1000)} s` : 'worker lost · reclaim due';
 }
 

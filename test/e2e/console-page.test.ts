@@ -118,9 +118,9 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       const before = await clocks();
       const plot = () =>
         page
-          .locator('.plot canvas')
+          .locator('.plot-box')
           .first()
-          .evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+          .evaluate((drawing) => drawing.innerHTML);
       const drawn = await plot();
       await page.waitForTimeout(1_600);
       expect(await clocks()).toEqual(before);
@@ -494,7 +494,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
         const page = await open(stage);
         const plot = page.locator('.plot', { hasText: 'Lost workers' });
         await plot.getByText('reclaimed 3').waitFor();
-        await plot.locator('.u-over').hover();
+        await plot.locator('.plot-box').hover();
         await plot.locator('time').waitFor();
         await page.getByRole('button', { name: 'day', exact: true }).click();
         await plot.getByText('reclaimed 3').waitFor();

@@ -98,7 +98,6 @@ async function fillTrend({ console: { watcher } }: Awaited<ReturnType<typeof ope
     if (ago % 240_000 === 0) watcher.trend.count('failed', now - ago, now);
     if (ago % 900_000 === 0) watcher.trend.count('crashed', now - ago, now);
     if (ago === 1_200_000) for (let i = 0; i < 3; i++) watcher.trend.count('reclaimed', now - ago, now);
-    watcher.trend.measure('waitMs', now - ago, 900 * wave + 200);
   }
 }
 

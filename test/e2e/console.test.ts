@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await timeline.getByText('the reaper reclaimed the job').first().waitFor();
     const told = (await timeline.locator('.moment-what').allTextContents()).join(' | ');
     expect(told).toMatch(
-      /claimed by.*its worker was killed.*its lease ended without.*the reaper reclaimed the job.*fenced: later writes.*claimed by.*its handler returned.*done/,
+      /claimed by.*the reaper reclaimed the job.*fenced: later writes.*claimed by.*its handler returned.*done/,
     );
     expect(await page.locator('.lane').count()).toBeGreaterThanOrEqual(2);
     expect(await page.locator('.lane-outcome').first().textContent()).toBe('worker lost');

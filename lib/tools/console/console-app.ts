@@ -116,10 +116,9 @@ function addJobs(app: Hono, options: ConsoleAppOptions): void {
     watcher.budget.spend(readUnits(job, 1));
     if (job === undefined) return c.json(refusal((await tellUnknown?.(jobId)) ?? NO_SUCH_JOB), 404);
     watcher.jobs.takeRow(job);
-    const seen = watcher.history.of(jobId);
     const wait = await waitOf(job);
     if (wait.place !== undefined || wait.pausedAt !== undefined) watcher.budget.spend(WAIT_UNITS);
-    return c.json(detailOf(job, clock.now(), settings, seen, watcher.jobs.get(jobId), wait));
+    return c.json(detailOf(job, clock.now(), settings, watcher.jobs.get(jobId), wait));
   });
 
   app.post('/api/jobs/:id/:action', async (c) => {

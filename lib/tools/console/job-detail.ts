@@ -1,7 +1,6 @@
 import type { Job } from '../../protocol/job.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { lastEnding } from '../inspect/last-ending.ts';
-import type { Moment } from '../inspect/moment.ts';
 import { nextSteps } from '../inspect/next-steps.ts';
 import type { Wait } from '../inspect/parked.ts';
 import { timelineOf } from '../inspect/timeline.ts';
@@ -20,7 +19,6 @@ export const detailOf = (
   job: Job,
   now: number,
   settings: Settings,
-  seen: readonly Moment[] = [],
   summary?: JobSummary,
   wait?: Wait,
 ): JobDetail => ({
@@ -40,6 +38,6 @@ export const detailOf = (
   errorOf: olderErrorOf(job),
   failure: whyFailed(job),
   claims: job.claims,
-  timeline: timelineOf(job, seen),
+  timeline: timelineOf(job),
   next: nextSteps(job, now, settings, wait),
 });

@@ -26,7 +26,6 @@ export interface JobSummary {
   readonly waitsFor?: string;
   readonly startedAt?: number;
   readonly finishedAt?: number;
-  readonly waitedMs?: number;
   readonly cancelRequested?: boolean;
   readonly lastError?: string;
   readonly failure?: FailureKind;
@@ -143,15 +142,7 @@ export const trendSpans = {
 export type TrendSpan = keyof typeof trendSpans;
 
 /** The first four are counts per step, the others the highest reading of a step. */
-export type TrendLine =
-  | 'done'
-  | 'failed'
-  | 'crashed'
-  | 'reclaimed'
-  | 'running'
-  | 'waiting'
-  | 'ageMs'
-  | 'waitMs';
+export type TrendLine = 'done' | 'failed' | 'crashed' | 'reclaimed' | 'running' | 'waiting' | 'ageMs';
 
 export interface Trend {
   readonly from: number;

@@ -4,14 +4,11 @@ import { describeQueue } from '../../aws/sqs/queue-inspection.ts';
 import { unknownJob } from '../../client/look-up.ts';
 import { readPools } from '../../client/pool-states.ts';
 import { readJobsModule } from '../bundle/read-jobs-module.ts';
-import type { WorkerAction, WorkerSummary } from '../console/page-messages.ts';
+import type { WorkerSummary } from '../console/page-messages.ts';
 import type { ConsoleOptions, LocalWorkers } from '../console/start-console.ts';
 import type { Watcher } from '../console/watch/watcher.ts';
-import type { Moment } from '../inspect/moment.ts';
-import type { BusEvent } from './event-bus.ts';
 import type { SandboxView } from './lambda-host/lambda-function.ts';
-import type { OutputLine } from './lambda-host/output-line.ts';
-import { jobIdsOf, waitsOf } from './message-jobs.ts';
+import { jobIdsOf } from './message-jobs.ts';
 import { childrenOf } from './process-children.ts';
 import type { LocalStack, StackEvent } from './stack.ts';
 
@@ -53,10 +50,7 @@ export function localConsole(
 function consoleWorkers(stack: LocalStack): LocalWorkers {
   const { jobsBundle } = stack;
   const gone = new Map<number, { readonly sandbox: SandboxView; readonly at: number }>();
-  let watching: Watcher | undefined;
   let cells: ReadonlyMap<number, readonly number[]> = new Map();
-  // The row tells the attempt by its time; the watcher may be one attempt behind.
-  const add: Add = (jobId, moment, at = Date.now()) => watching?.history.add(jobId, { ...moment, at });
   const livePids = () => stack.workers().map(({ pid }) => pid);
 
   return {
@@ -69,13 +63,7 @@ function consoleWorkers(stack: LocalStack): LocalWorkers {
       const all = [...[...gone.values()].map(({ sandbox }) => sandbox), ...stack.workers()];
       return inOrderOfStart([...live, ...recent], all);
     },
-    signal(pid, action) {
-      const worker = stack.workers().find((each) => each.pid === pid);
-      const kind = signalKinds[action];
-      if (kind !== undefined)
-        for (const jobId of jobIdsOf(worker?.event)) add(jobId, { kind, by: processName(pid) });
-      return stack.signal(pid, action);
-    },
+    signal: stack.signal,
     async killCell(pid) {
       // Checked again, because the process id may have been reused.
       const children = await childrenOf(livePids());
@@ -86,7 +74,6 @@ function consoleWorkers(stack: LocalStack): LocalWorkers {
       jobsBundle &&
       (async (jobs) => (await readJobsModule(jobsBundle, stack.workerEnvironment, jobs)).refusals),
     connect(watcher, workersChanged) {
-      watching = watcher;
       const unlisten = stack.listen((event) => {
         if (event.kind === 'sandbox' && isWorker(event.sandbox)) {
           if (event.sandbox.state === 'gone') {
@@ -95,7 +82,7 @@ function consoleWorkers(stack: LocalStack): LocalWorkers {
           }
           workersChanged();
         }
-        tell(event, watcher, add);
+        tell(event, watcher);
       });
       const look = setInterval(async () => {
         const before = JSON.stringify([...cells]);
@@ -103,7 +90,6 @@ function consoleWorkers(stack: LocalStack): LocalWorkers {
         if (JSON.stringify([...cells]) !== before) workersChanged();
       }, CELLS_EVERY_MS).unref();
       return () => {
-        watching = undefined;
         clearInterval(look);
         unlisten();
       };
@@ -117,11 +103,6 @@ function inOrderOfStart(workers: WorkerSummary[], sandboxes: readonly SandboxVie
   const startOf = ({ pid = 0 }: WorkerSummary) => starts.get(pid) ?? 0;
   return workers.sort((a, b) => startOf(a) - startOf(b));
 }
-
-const signalKinds: Partial<Record<WorkerAction, 'paused' | 'resumed'>> = {
-  pause: 'paused',
-  resume: 'resumed',
-};
 
 const isWorker = ({ functionName }: { readonly functionName: string }) => functionName.endsWith('-worker');
 const processName = (pid: number) => `process ${pid}`;
@@ -138,67 +119,18 @@ const summaryOf = (sandbox: SandboxView, cells: readonly number[]): WorkerSummar
   ending: sandbox.ending,
 });
 
-type Add = (jobId: string, moment: Omit<Moment, 'at'>, at?: number) => void;
-
-function tell(event: StackEvent, watcher: Watcher, add: Add): void {
-  if (event.kind === 'started') {
-    for (const { jobId, waitedMs } of waitsOf(event.event, Date.now()))
-      watcher.jobs.noteWait(jobId, waitedMs);
+/** Reads a job's row as soon as something happens to it. */
+function tell(event: StackEvent, watcher: Watcher): void {
+  if (event.kind === 'started')
     for (const jobId of jobIdsOf(event.event))
       for (const ms of CLAIM_MS) setTimeout(() => watcher.note(jobId), ms).unref();
-  } else if (event.kind === 'ended') {
-    for (const jobId of jobIdsOf(event.event)) {
-      if (event.outcome.outcome === 'functionError' && isDeath(event.outcome.failure.errorType))
-        add(jobId, { kind: 'killed', by: processName(event.pid), text: reasonOf(event.outcome.failure) });
-      watcher.note(jobId);
-    }
-  } else if (event.kind === 'output') tellLine(event.line, watcher, add);
-  else if (event.kind === 'bus') tellBusEvent(event.event, watcher, add);
-}
-
-/** Drops the request id from Lambda's message. */
-const reasonOf = ({ errorMessage }: { readonly errorMessage: string }) =>
-  errorMessage.replace(/^RequestId: \S* Error: /, '');
-
-const isDeath = (errorType: string) => errorType === 'Runtime.ExitError' || errorType === 'Sandbox.Timedout';
-
-const TOLD_BY_ROW: ReadonlySet<string> = new Set(['run ended', 'attempt failed', 'attempt crashed']);
-
-function tellLine(line: OutputLine, watcher: Watcher, add: Add): void {
-  if (line.kind !== 'log') return;
-  const { jobId, attempt, outcome } = line.fields;
-  if (typeof jobId !== 'string') return;
-  watcher.note(jobId);
-  const of = typeof attempt === 'number' ? attempt : undefined;
-  if (!TOLD_BY_ROW.has(line.message)) add(jobId, { kind: 'log', text: line.message, attempt: of }, line.at);
-  else if (outcome === 'lost') add(jobId, { kind: 'refused', attempt: of }, line.at);
-}
-
-function tellBusEvent({ name, detail }: BusEvent, watcher: Watcher, add: Add): void {
-  switch (name) {
-    case 'JobReclaimed':
-      watcher.trend.measure('delayMs', detail.at, detail.reclaimDelayMs);
-      add(
-        detail.jobId,
-        {
-          kind: 'reclaimed',
-          attempt: detail.attempt,
-          text: `${Math.round(detail.reclaimDelayMs)} ms after the end of its lease`,
-        },
-        detail.at,
-      );
-      break;
-    case 'JobRetried':
-      add(detail.jobId, { kind: 'retried', attempt: detail.attempt, text: detail.lastError }, detail.at);
-      break;
-    case 'JobFailed':
-      add(detail.jobId, { kind: 'failed', attempt: detail.attempt, text: detail.lastError }, detail.at);
-      break;
-    case 'JobQuarantined':
-      add(detail.jobId, { kind: 'quarantined', attempt: detail.attempt }, detail.at);
-      break;
-    case 'ReaperLeadershipChanged':
-      return;
+  else if (event.kind === 'ended') for (const jobId of jobIdsOf(event.event)) watcher.note(jobId);
+  else if (event.kind === 'output' && event.line.kind === 'log') {
+    const { jobId } = event.line.fields;
+    if (typeof jobId === 'string') watcher.note(jobId);
+  } else if (event.kind === 'bus' && event.event.name !== 'ReaperLeadershipChanged') {
+    const { name, detail } = event.event;
+    if (name === 'JobReclaimed') watcher.trend.measure('delayMs', detail.at, detail.reclaimDelayMs);
+    watcher.note(detail.jobId);
   }
-  watcher.note(detail.jobId);
 }

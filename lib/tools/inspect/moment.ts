@@ -5,19 +5,11 @@ export type MomentKind =
   | 'created'
   | 'claimed'
   | 'heartbeat'
-  | 'checkpoint'
-  | 'killed'
-  | 'paused'
-  | 'resumed'
-  | 'lapsed'
   | 'reclaimed'
   | 'fenced'
-  | 'refused'
   | 'cancelRequested'
   | 'revived'
-  | 'quarantined'
   | 'finished'
-  | 'log'
   | Exclude<ClaimEnd, 'lapsed'>;
 
 export interface Moment {
@@ -53,19 +45,11 @@ export const sentences: Readonly<Record<MomentKind, (moment: Moment) => string>>
   created: () => 'its row was written',
   claimed: ({ by }) => `claimed by ${by ?? 'a worker'}`,
   heartbeat: () => 'heartbeat',
-  checkpoint: () => 'checkpoint saved',
-  killed: () => 'its worker was killed',
-  paused: () => 'its worker was paused',
-  resumed: () => 'its worker was resumed',
-  lapsed: () => 'its lease ended without a heartbeat',
   reclaimed: () => 'its lease lapsed; the reaper reclaimed the job',
   fenced: ({ by }) => `fenced: later writes of ${by ?? 'the old claim'} are refused`,
-  refused: () => 'a write of a fenced claim was refused',
   cancelRequested: ({ by }) => `cancellation requested by ${by ?? 'an operator'}`,
   revived: ({ by }) => `revived by ${by ?? 'an operator'}`,
-  quarantined: () => 'quarantined',
   finished: () => 'finished',
-  log: () => 'log',
   done: () => 'its handler returned',
   retried: () => 'its handler threw; the job will be retried',
   failed: ({ text }) => (isCrash(text) ? 'crashed; the job failed' : 'its handler threw; the job failed'),

@@ -9,19 +9,10 @@ export interface TimelineEvent extends Moment {
   readonly message: string;
 }
 
-/** The row and the event bus report the same event within this time. */
-const SAME_EVENT_MS = 1_500;
-
-export function timelineOf(job: Job, seen: readonly Moment[] = []): TimelineEvent[] {
-  const told = toldByRow(job);
-  const events = seen.reduce((merged, moment) => merge(merged, withAttempt(moment, job), told), told);
-  return events.map((event) => beforeDeath(event, events)).sort(compareEvents);
-}
-
 const event = (moment: Moment, message = sentences[moment.kind](moment)): TimelineEvent =>
   defined({ ...moment, message }) as TimelineEvent;
 
-function toldByRow(job: Job): TimelineEvent[] {
+export function timelineOf(job: Job): TimelineEvent[] {
   const begun = new Map(job.claims.map(({ attempt, from }) => [attempt, from]));
   if (job.status === 'running') begun.set(job.attempt, job.startedAt);
   return [
@@ -30,7 +21,7 @@ function toldByRow(job: Job): TimelineEvent[] {
     ...job.acts.flatMap(ofAct),
     ...ofRun(job),
     ...ofEnd(job),
-  ];
+  ].sort(compareEvents);
 }
 
 const creationOf = (job: Job): string =>
@@ -123,44 +114,6 @@ const ofEnd = (job: Job): TimelineEvent[] =>
         ),
       ]
     : [];
-
-/** Of two reports of an event, the row has the exact time and the observer more detail. */
-function merge(
-  merged: readonly TimelineEvent[],
-  moment: Moment,
-  told: readonly TimelineEvent[],
-): TimelineEvent[] {
-  // Two observed heartbeats are distinct; only the one in the row may repeat an observed one.
-  const isTwin = (each: TimelineEvent) =>
-    isSameEvent(each, moment) && (!isRepeated(moment.kind) || told.includes(each));
-  const twin = merged.findIndex(isTwin);
-  return twin === -1
-    ? [...merged, event(moment)]
-    : merged.with(twin, { ...moment, ...(merged[twin] as TimelineEvent) });
-}
-
-const isSameEvent = (a: Moment, b: Moment): boolean =>
-  a.kind === b.kind && a.attempt === b.attempt && Math.abs(a.at - b.at) < SAME_EVENT_MS;
-
-/** Events that can really occur twice in a short time. */
-const isRepeated = (kind: MomentKind): boolean =>
-  kind === 'heartbeat' || kind === 'checkpoint' || kind === 'log';
-
-/** An observer may not know the attempt, but the time falls within one claim. */
-function withAttempt(moment: Moment, job: Job): Moment {
-  if (moment.attempt !== undefined && moment.attempt > 0) return moment;
-  const claim = job.claims.find(({ from, to }) => moment.at >= from && moment.at <= to);
-  const isOfRun = job.status === 'running' && moment.at >= job.startedAt;
-  const attempt = isOfRun ? job.attempt : claim?.attempt;
-  return attempt === undefined ? moment : { ...moment, attempt };
-}
-
-/** A checkpoint observed after its worker's death was stored before it. */
-function beforeDeath(moment: TimelineEvent, all: readonly TimelineEvent[]): TimelineEvent {
-  if (moment.kind !== 'checkpoint') return moment;
-  const death = all.find((each) => each.kind === 'killed' && each.attempt === moment.attempt);
-  return death !== undefined && death.at <= moment.at ? { ...moment, at: death.at - 1 } : moment;
-}
 
 /** Within one millisecond: the claim, what happened under it, how it ended, then the job's end. */
 const compareEvents = (a: TimelineEvent, b: TimelineEvent): number =>

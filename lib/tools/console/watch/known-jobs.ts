@@ -13,18 +13,14 @@ const FORGET_AT_ONCE = 1_000;
 /** Beyond the first number, a type lists only as many old failures as the second. */
 const FAILURES_LISTED = 15_000;
 const FAILURES_OF_A_TYPE = 200;
-/** Waits are reported before their job is first seen. */
-const WAITS_KEPT = 2_000;
-/** With few running jobs, each heartbeat triggers a read of the row for progress and checkpoints. */
+/** With few running jobs, each heartbeat triggers a read of the row for its progress. */
 const ROWS_FOLLOWED = 16;
 
 export class KnownJobs {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #trend: ObserverParts['trend'];
   readonly #observer: JobObserver;
   readonly #summaries = new Map<string, JobSummary>();
   readonly #shards = new ShardMembers();
-  readonly #waits = new Map<string, number>();
   readonly #failuresListed = new Map<string, number>();
   readonly #counts: Record<JobStatus, number> = {
     pending: 0,
@@ -37,7 +33,6 @@ export class KnownJobs {
 
   constructor(parts: ObserverParts) {
     this.#clock = parts.clock;
-    this.#trend = parts.trend;
     this.#observer = new JobObserver(parts);
   }
 
@@ -51,16 +46,6 @@ export class KnownJobs {
 
   get counts(): Readonly<Record<JobStatus, number>> {
     return this.#counts;
-  }
-
-  noteWait(jobId: string, waitedMs: number): void {
-    if (this.#waits.has(jobId)) return;
-    this.#waits.set(jobId, waitedMs);
-    this.#trend.measure('waitMs', this.#clock.now(), waitedMs);
-    const [oldest] = this.#waits.keys();
-    if (this.#waits.size > WAITS_KEPT && oldest !== undefined) this.#waits.delete(oldest);
-    const known = this.#summaries.get(jobId);
-    if (known !== undefined) this.#put(known, this.#shards.of(jobId));
   }
 
   takeRow(job: Job): void {
@@ -135,8 +120,7 @@ export class KnownJobs {
     return this.#counts.running <= ROWS_FOLLOWED;
   }
 
-  #put(seen: JobSummary, shard: string | undefined): void {
-    const summary = { ...seen, waitedMs: seen.waitedMs ?? this.#waits.get(seen.jobId) };
+  #put(summary: JobSummary, shard: string | undefined): void {
     const before = this.#summaries.get(summary.jobId);
     this.#shards.place(summary.jobId, shard);
     if (isSameSummary(before, summary)) return;

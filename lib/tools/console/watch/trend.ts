@@ -6,7 +6,7 @@ const HOUR_MS = trendSpans['1h'].ms;
 const KEPT_MS = trendSpans['1d'].ms;
 
 type Event = 'done' | 'failed' | 'crashed' | 'reclaimed';
-type Reading = 'running' | 'waiting' | 'waitMs' | 'delayMs';
+type Reading = 'running' | 'waiting' | 'delayMs';
 
 /** Events add up, readings keep their maximum. */
 type Bucket = Partial<Record<Event | Reading, number>> & { isLookedAt?: boolean };
@@ -48,7 +48,7 @@ export function createTrend() {
       const bucket = bucketAt(at);
       bucket[event] = (bucket[event] ?? 0) + 1;
     },
-    measure(reading: 'waitMs' | 'delayMs', at: number, ms: number): void {
+    measure(reading: 'delayMs', at: number, ms: number): void {
       const bucket = bucketAt(at);
       bucket[reading] = Math.max(bucket[reading] ?? 0, ms);
     },
@@ -67,7 +67,6 @@ export function createTrend() {
         reclaimed: sum('reclaimed'),
         running: most('running'),
         waiting: most('waiting'),
-        waitMs: most('waitMs'),
       };
       return { from: to - ms, stepMs, source: 'memory', since: firstLook, lines };
     },

@@ -8,7 +8,6 @@ import type { HealthSigns } from '../../inspect/health.ts';
 import { parkedOf } from '../../inspect/parked.ts';
 import type { Figures, QueueDepth } from '../page-messages.ts';
 import { Failures } from './failures.ts';
-import { createHistory, type History } from './history.ts';
 import { IndexReader, type IndexReads } from './index-reader.ts';
 import { KnownJobs } from './known-jobs.ts';
 import { pacedTable, ReadBudget, readUnits } from './read-budget.ts';
@@ -53,7 +52,6 @@ const SCAN_EVERY_MS = 2_000;
 
 /** Polls the index for unfinished jobs, and reads single rows of jobs that left it. */
 export class Watcher {
-  readonly history: History = createHistory();
   readonly trend: TrendMemory = createTrend();
   readonly jobs: KnownJobs;
   readonly budget: ReadBudget;
@@ -79,7 +77,7 @@ export class Watcher {
     this.#reads = options.reads ?? LOCAL_READS;
     this.budget = new ReadBudget(clock, perSecond, this.#stopping.signal);
     const table = pacedTable(options.table, this.budget);
-    this.jobs = new KnownJobs({ clock, history: this.history, trend: this.trend });
+    this.jobs = new KnownJobs({ clock, trend: this.trend });
     this.#index = new IndexReader(table, this.jobs, this.#reads);
     this.#failures = new Failures({ ...options, table, jobs: this.jobs });
     this.#surroundings = new Surroundings({

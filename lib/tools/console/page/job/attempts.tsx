@@ -20,7 +20,6 @@ interface AttemptLane {
   readonly to: number;
   readonly outcome: Outcome;
   readonly cause?: string;
-  readonly beats: readonly number[];
   readonly isUncharged?: boolean;
 }
 
@@ -53,13 +52,10 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
   if (first === undefined) return null;
   const from = first.from;
   const to = Math.max(...lanes.map((lane) => lane.to), from + 1);
-  const place: Placing = {
-    at: (time) => `${(Math.max(0, time - from) / (to - from)) * 100}%`,
-    span: (start, end) => ({
-      left: `${(Math.max(0, start - from) / (to - from)) * 100}%`,
-      width: `${(Math.max(0, end - start) / (to - from)) * 100}%`,
-    }),
-  };
+  const span: Span = (start, end) => ({
+    left: `${(Math.max(0, start - from) / (to - from)) * 100}%`,
+    width: `${(Math.max(0, end - start) / (to - from)) * 100}%`,
+  });
   const hidden = detail.job.attempt - lanes.length;
   return (
     <section class="attempts" aria-labelledby="attempts-title">
@@ -76,19 +72,16 @@ export function Attempts({ detail, now }: { readonly detail: JobDetail; readonly
       </div>
       <ol>
         {lanes.map((lane) => (
-          <Lane key={lane.attempt} lane={lane} place={place} />
+          <Lane key={lane.attempt} lane={lane} span={span} />
         ))}
       </ol>
     </section>
   );
 }
 
-interface Placing {
-  readonly at: (time: number) => string;
-  readonly span: (start: number, end: number) => { left: string; width: string };
-}
+type Span = (start: number, end: number) => { readonly left: string; readonly width: string };
 
-function Lane({ lane, place }: { readonly lane: AttemptLane; readonly place: Placing }) {
+function Lane({ lane, span }: { readonly lane: AttemptLane; readonly span: Span }) {
   return (
     <li class="attempt" data-attempt={lane.attempt}>
       <div class="lane">
@@ -100,26 +93,14 @@ function Lane({ lane, place }: { readonly lane: AttemptLane; readonly place: Pla
           {ownerName(lane.owner)}
         </span>
         <span class="lane-track">
-          <span
-            class="lane-held"
-            data-outcome={lane.outcome}
-            style={place.span(lane.from, lane.aliveUntil)}
-          />
+          <span class="lane-held" data-outcome={lane.outcome} style={span(lane.from, lane.aliveUntil)} />
           {lane.aliveUntil < lane.to && (
             <span
               class="lane-silence"
-              style={place.span(lane.aliveUntil, lane.to)}
+              style={span(lane.aliveUntil, lane.to)}
               title={`Silent for ${formatDuration(lane.to - lane.aliveUntil)}`}
             />
           )}
-          {lane.beats.map((beat) => (
-            <span
-              key={beat}
-              class="lane-beat"
-              style={{ left: place.at(beat) }}
-              title={`Heartbeat ${timeOfDay(beat)}`}
-            />
-          ))}
         </span>
         <span class="lane-ran">{formatDuration(lane.to - lane.from)}</span>
         <span class="lane-outcome" data-outcome={lane.outcome}>
@@ -132,41 +113,31 @@ function Lane({ lane, place }: { readonly lane: AttemptLane; readonly place: Pla
   );
 }
 
-function lanesOf({ job, claims, timeline, startedAt, heartbeatAt }: JobDetail, now: number): AttemptLane[] {
-  const beatsOf = (attempt: number) =>
-    timeline.filter((each) => each.kind === 'heartbeat' && each.attempt === attempt).map(({ at }) => at);
-  const diedAt = (attempt: number) =>
-    timeline.find((each) => each.kind === 'killed' && each.attempt === attempt)?.at;
+function lanesOf({ job, claims, startedAt, heartbeatAt }: JobDetail, now: number): AttemptLane[] {
   const ended = claims.map((claim): AttemptLane => {
-    const beats = beatsOf(claim.attempt);
-    const lastSign = diedAt(claim.attempt) ?? beats.at(-1) ?? claim.from;
+    const { attempt, owner, from, to, cause } = claim;
     // A final failure by a crash names the crash in its cause.
-    const hasCrashed = claim.outcome === 'failed' && isCrash(claim.cause);
+    const hasCrashed = claim.outcome === 'failed' && isCrash(cause);
     return {
-      attempt: claim.attempt,
-      owner: claim.owner,
-      from: claim.from,
-      aliveUntil: claim.outcome === 'lapsed' ? Math.min(lastSign, claim.to) : claim.to,
-      to: claim.to,
+      attempt,
+      owner,
+      from,
+      to,
+      aliveUntil: to,
       outcome: hasCrashed ? 'crashed' : claim.outcome,
-      isUncharged: isUncharged(claim.cause) || claim.outcome === 'takenBack' || isFreeRelease(claim),
-      cause: claim.cause === LEASE_EXPIRED ? undefined : claim.cause && causeOfCrash(claim.cause),
-      beats,
+      isUncharged: isUncharged(cause) || claim.outcome === 'takenBack' || isFreeRelease(claim),
+      cause: cause === LEASE_EXPIRED ? undefined : cause && causeOfCrash(cause),
     };
   });
   if (job.status !== 'running' || startedAt === undefined) return ended;
-  const beats = beatsOf(job.attempt);
-  const lastSign = diedAt(job.attempt) ?? Math.max(heartbeatAt ?? startedAt, beats.at(-1) ?? 0);
-  const isSilent =
-    diedAt(job.attempt) !== undefined || (job.leaseUntil ?? 0) < now || isOwnerGone(job.leaseOwner);
+  const isSilent = (job.leaseUntil ?? 0) < now || isOwnerGone(job.leaseOwner);
   const current: AttemptLane = {
     attempt: job.attempt,
     owner: job.leaseOwner ?? '',
     from: startedAt,
-    aliveUntil: isSilent ? lastSign : now,
+    aliveUntil: isSilent ? (heartbeatAt ?? startedAt) : now,
     to: Math.max(now, startedAt),
     outcome: isSilent ? 'silent' : 'running',
-    beats,
   };
   return [...ended.filter((lane) => lane.attempt !== job.attempt), current];
 }

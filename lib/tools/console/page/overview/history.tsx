@@ -58,10 +58,7 @@ const plots: readonly Plot[] = [
     title: 'Time in the queue',
     kind: 'line',
     unit: 'ms',
-    lines: [
-      { name: 'oldest message', line: 'ageMs', color: '--queued' },
-      { name: 'longest wait', line: 'waitMs', color: '--pending' },
-    ],
+    lines: [{ name: 'oldest message', line: 'ageMs', color: '--queued' }],
   },
 ];
 

@@ -9,7 +9,6 @@ export interface TypeFigures {
   readonly failed: number;
   readonly done: number;
   readonly donePerMinute: number;
-  readonly waitMs?: number;
   readonly runMs?: number;
 }
 
@@ -41,7 +40,6 @@ function figuresOf(type: string, jobs: readonly JobSummary[], now: number): Omit
     parked: jobs.filter(({ status, waitsFor }) => status === 'pending' && waitsFor !== undefined).length,
     done: count('done'),
     donePerMinute: recent.length / (WINDOW_MS / 60_000),
-    waitMs: median(recent.flatMap(({ waitedMs }) => waitedMs ?? [])),
     runMs: median(recent.flatMap((job) => ranMs(job, now) ?? [])),
   };
 }

@@ -6,9 +6,6 @@ import { state, useNow } from '../state.ts';
 import { Controls, controlledTypes, TypeActions } from './type-actions.tsx';
 import { overviewByType, type TypeFigures } from './type-overview.ts';
 
-const NO_WAIT =
-  'Only the local stack sees when a message was sent. In an account, set metricsByType and look at the metric WaitTime';
-
 export function TypesView() {
   const now = useNow(2000);
   const types = useMemo(
@@ -38,7 +35,6 @@ export function TypesView() {
                   </th>
                 ))}
                 <th scope="col">done a minute</th>
-                <th scope="col">wait</th>
                 <th scope="col">run</th>
                 {state.hello?.writable && <th scope="col">actions</th>}
               </tr>
@@ -60,7 +56,7 @@ export function TypesView() {
 }
 
 function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly isWhole: boolean }) {
-  const { type, waitMs, runMs } = figures;
+  const { type, runMs } = figures;
   const link = (status: 'failed' | 'running' | 'pending' | 'done', complete = true) => (
     <td data-bad={status === 'failed' && figures.failed > 0}>
       <a href={listLink({ type, status })}>{figure({ count: figures[status], complete })}</a>
@@ -79,9 +75,6 @@ function TypeRow({ figures, isWhole }: { readonly figures: TypeFigures; readonly
       <td>{figure({ count: figures.parked, complete: state.figures?.counts.pending.complete === true })}</td>
       {link('done', isWhole)}
       <td>{rate === 0 && !isWhole ? '–' : `${rate.toFixed(rate < 10 ? 1 : 0)}${isWhole ? '' : '+'}`}</td>
-      <td title={waitMs === undefined ? NO_WAIT : undefined}>
-        {waitMs === undefined ? '–' : formatDuration(waitMs)}
-      </td>
       <td title={runMs === undefined ? 'None finished in the last five minutes' : undefined}>
         {runMs === undefined ? '–' : formatDuration(runMs)}
       </td>

@@ -58,14 +58,6 @@ describe('a sweep', () => {
     expect(events).toMatchObject([{ name: 'JobReclaimed', detail }]);
   });
 
-  it('does not hint a job again that it has just taken back', async () => {
-    const { deps, clock, claim, untilLapse, hints } = stage();
-    for (let i = 0; i < 40; i++) await claim(`job-${i}`);
-    await clock.advance(untilLapse);
-    expect(await sweep(deps)).toMatchObject({ reclaimed: 40, redispatched: 0 });
-    expect(hints).toHaveLength(40);
-  });
-
   it('hints a forgotten job again, each time after twice as long', async () => {
     const { deps, clock, hints, settings, table } = await lapsedStage();
     await sweep(deps);
@@ -80,18 +72,6 @@ describe('a sweep', () => {
     }
     expect(waits).toEqual([1, 2, 4, 8, 16]);
     expect(hints).toHaveLength(6);
-  });
-
-  it('dispatches a job that is due in two hours at its moment', async () => {
-    const { deps, clock, store, hints } = stage();
-    const due = clock.now() + 7_200_000;
-    const job = { jobId: 'a', type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    await store.schedule(job, { notBefore: due, leaseUntil: due, dispatches: 0 });
-    await clock.advance(7_199_999);
-    expect(await sweep(deps)).toMatchObject({ redispatched: 0 });
-    await clock.advance(1);
-    expect(await sweep(deps)).toMatchObject({ redispatched: 1 });
-    expect(hints).toMatchObject([{ jobId: 'a', delaySeconds: 0 }]);
   });
 
   it('quarantines a job whose host was lost as often as is allowed', async () => {
@@ -123,22 +103,6 @@ describe('a sweep', () => {
     });
     expect(telemetry.total('JobsQuarantined')).toBe(1);
     expect(telemetry.total('JobsFailed')).toBe(1);
-  });
-
-  it('sweeps running shards before pending ones', async () => {
-    const { deps, reads } = stage();
-    await sweep(deps);
-    expect(reads().map((shard) => shard[0])).toEqual(['r', 'r', 'r', 'r', 'q', 'q', 'q', 'q']);
-  });
-
-  it('covers shards that only a newer reaper knows of', async () => {
-    const { deps, table, clock, untilLapse } = stage();
-    const newer = reaperStage({ table, clock, settings: { shards: 64 } });
-    for (let i = 0; i < 30; i++) await newer.claim(`job-${i}`);
-    await clock.advance(untilLapse);
-    expect((await sweep(deps)).reclaimed).toBeLessThan(30);
-    await sweep(deps, { shards: 64 });
-    expect(table.rows().every((row) => row.status === 'pending')).toBe(true);
   });
 
   it('reports what it did in one line, with the delay of every job', async () => {

@@ -59,24 +59,11 @@ const changesOf = (...reapers: { readonly events: readonly { readonly detail: un
     .map(({ leader, change, term }) => `${leader} ${change} ${term}`);
 
 describe('a reaper inside a process', () => {
-  it('looks at pending jobs once in an interval', async () => {
-    const { clock, reaper } = scene();
-    const { start, stop, store, hints } = reaper('a');
-    const job = { jobId: 'due', type: 't', payload: '{}', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    const due = clock.now() + 5000;
-    await store.schedule(job, { notBefore: due, leaseUntil: due, dispatches: 0 });
-    await start();
-    for (let second = 0; second < 59; second++) await clock.advance(1000);
-    expect(hints).toEqual([]);
-    for (let second = 0; second < 13; second++) await clock.advance(1000);
-    expect(hints).toMatchObject([{ jobId: 'due', delaySeconds: 0 }]);
-    await stop();
-  });
-
-  it('leaves no timer behind and releases its promise when it is stopped', async () => {
+  it('runs once however often it is started, leaves no timer behind, and releases its promise when it is stopped', async () => {
     const { clock, reaper, row, table } = scene();
     const { start, stop, claim } = reaper('a');
     await claim('job');
+    await start();
     await start();
     await clock.advance(1000);
     expect(row()).toMatchObject({ holder: 'a', term: 1 });
@@ -86,37 +73,6 @@ describe('a reaper inside a process', () => {
     expect(row()).not.toHaveProperty('holder');
     await clock.advance(600_000);
     expect(table.rows().find(({ jobId }) => jobId === 'job')).toMatchObject({ status: 'running' });
-  });
-
-  it('can be started once only, and again after it was stopped', async () => {
-    const { clock, reaper } = scene();
-    const { start, stop, claim, store } = reaper('a');
-    await start();
-    await start();
-    await clock.advance(1000);
-    expect(clock.sleepers).toBe(1);
-    await stop();
-    await stop();
-    await claim('job');
-    await start();
-    await clock.advance(0);
-    await clock.advance(32_000);
-    expect(await store.read('job')).toMatchObject({ status: 'pending' });
-    await stop();
-  });
-
-  it('sweeps nothing, and says so, when it is switched off', async () => {
-    const { clock, reaper, table } = scene();
-    const { start, stop, claim, telemetry } = reaper('a', { settings: { reaperEnabled: false } });
-    await claim('job');
-    await start();
-    await clock.advance(600_000);
-    expect(table.rows()).toEqual([expect.objectContaining({ jobId: 'job', status: 'running' })]);
-    expect(telemetry.lines).toEqual([
-      expect.objectContaining({ message: 'reaper is switched off: nothing is swept' }),
-    ]);
-    expect(clock.sleepers).toBe(0);
-    await stop();
   });
 
   it('sends the message of a function that can take over before it promises anything', async () => {
@@ -237,38 +193,6 @@ describe('two reapers in processes', () => {
     slowMs = 0;
     await clock.advance(40_000);
     await Promise.all([holder.stop(), idle.stop()]);
-  });
-
-  it('report when one takes over the promise', async () => {
-    const { clock, reaper, row, table } = scene();
-    const { start, stop, claim, events } = reaper('a');
-    await claim('job', { leaseMs: 600_000 });
-    await start();
-    await clock.advance(1000);
-    table.put({
-      ...row(),
-      jobId: LEADER_KEY,
-      wake: 'x',
-      holder: 'usurper',
-      term: 9,
-      wakeAt: clock.now() + 13_000,
-    });
-    await clock.advance(12_000);
-    expect(changesOf({ events })).toEqual(['a acquired 1', 'a lost 1']);
-    await stop();
-  });
-
-  it('leave the promise to another when their sweeps get nowhere', async () => {
-    const { clock, reaper, row } = scene();
-    const blind = reaper('a', { change: () => ({ query: () => Promise.reject(new Error('no answer')) }) });
-    const heir = reaper('b');
-    await blind.start();
-    await clock.advance(0);
-    await heir.start();
-    for (let second = 0; second < 30; second++) await clock.advance(1000);
-    expect(row()).toMatchObject({ holder: 'b' });
-    expect(heir.looks()).toBeGreaterThan(0);
-    await Promise.all([blind.stop(), heir.stop(), clock.advance(0)]);
   });
 });
 

@@ -89,15 +89,6 @@ describe('the gauge of waiting jobs', () => {
     ]);
   });
 
-  it('finds paused jobs behind others whose leases end earlier', async () => {
-    const { pause, park, wait, sweep, byType } = scene();
-    await pause('mail');
-    await park('a', pauseGroups('mail')[0] as string, 'mail');
-    for (let n = 0; n < 50; n++) await wait(`waiting-${n}`);
-    await sweep();
-    expect(byType).toContainEqual(['JobsWaiting', 'mail', 1]);
-  });
-
   it('asks and tells nothing where no job is parked', async () => {
     const { declare, pause, wait, sweep, byType, telemetry, requests } = scene();
     await declare(LIMITED);
@@ -106,15 +97,6 @@ describe('the gauge of waiting jobs', () => {
     await sweep();
     expect(requests).toEqual({ read: 1, query: 2 * SHARDS, apply: 1 });
     expect([byType, telemetry.values('TypesPaused')]).toEqual([[], []]);
-  });
-
-  it('reads one row more where a backlog could hide parked jobs and nothing is limited or paused', async () => {
-    const { declare, wait, sweep, byType, requests } = scene();
-    await declare(new Map([['report', undefined]]));
-    for (let n = 0; n < 50; n++) await wait(`waiting-${n}`);
-    await sweep();
-    expect(requests).toMatchObject({ read: 2, query: 2 * SHARDS });
-    expect(byType).toEqual([]);
   });
 
   it('is taken once in 5 minutes', async () => {

@@ -5,7 +5,6 @@ import { createFakeClock, type FakeClock } from '../../../lib/testing/fake-clock
 import { createMemoryTable } from '../../../lib/testing/memory-table.ts';
 import { LEADER_KEY } from '../../../lib/wire/table.ts';
 import { reapStage } from '../../support/reap-stage.ts';
-import { beat } from '../../support/reaper-stage.ts';
 
 type Options = Partial<Parameters<typeof reapStage>[0]>;
 
@@ -57,12 +56,6 @@ describe('a reaper that wakes the next', () => {
     expect(sent.at(-1)).toMatchObject({ delaySeconds: 2 });
     await clock.advance(2000);
     expect(invocations.at(-1)).toMatchObject({ result: { sweeps: 1, reclaimed: 1 } });
-  });
-
-  it('is not woken by an empty message, even where no reaper ever ran', async () => {
-    const { clock, wake, sent } = scene();
-    expect(await settled(clock, wake(''))).toMatchObject({ ended: 'superseded' });
-    expect(sent).toEqual([]);
   });
 
   it.each([
@@ -165,26 +158,6 @@ describe('a reaper that wakes the next', () => {
     expect(await store.read('job')).toMatchObject({ status: 'pending' });
   });
 
-  it('does not hurry for a row that can never be moved', async () => {
-    const { clock, tick, memory, sent } = scene();
-    for (let i = 0; i < 30; i++)
-      memory.put({ jobId: `bad-${i}`, status: 'running', leaseShard: 'r2', leaseUntil: 5 });
-    await settled(clock, tick());
-    await clock.advance(120_000);
-    expect(sent.length).toBeLessThanOrEqual(1 + Math.floor(120 / 22));
-  });
-
-  it('counts the live leases every five minutes, across holders', async () => {
-    const { clock, tick, claim, store, telemetry } = scene();
-    const job = await claim('job', { leaseMs: 3_600_000 });
-    await settled(clock, tick());
-    for (let minute = 0; minute < 11; minute++) {
-      await clock.advance(60_000);
-      await beat(store, job, clock.now());
-    }
-    expect(telemetry.values('LeasesLive')).toEqual([1, 1, 1]);
-  });
-
   it('keeps and raises the number of shards', async () => {
     const first = scene({ settings: { shards: 4 } });
     await settled(first.clock, first.tick());
@@ -228,38 +201,6 @@ describe('a reaper that wakes the next', () => {
     await clock.advance(0);
     await clock.advance(1000);
     expect(await done).toEqual(['JobFailed', 'JobQuarantined', 'ReaperLeadershipChanged']);
-  });
-
-  it('continues when its promise cannot be postponed, and logs it', async () => {
-    let slowMs = 0;
-    const clock = createFakeClock();
-    const { tick, sent, telemetry } = scene({
-      clock,
-      change: (table) => ({
-        query: async (request) => {
-          if (slowMs > 0) await clock.sleep(slowMs);
-          return table.query(request);
-        },
-        apply: (write) =>
-          write.transition === 'renewWake' ? Promise.reject(new Error('throttled')) : table.apply(write),
-      }),
-    });
-    await settled(clock, tick());
-    slowMs = 3000;
-    await clock.advance(22_000 + 3000);
-    expect(sent).toHaveLength(2);
-    expect(telemetry.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-      { message: 'the next sweep could not be put off', fields: { reason: 'Error: throttled' } },
-    ]);
-  });
-
-  it('puts nothing off any more once it has ended', async () => {
-    const { clock, tick, counts } = scene();
-    await settled(clock, tick());
-    await clock.advance(22_000);
-    const { apply } = counts;
-    await clock.advance(21_000);
-    expect(counts.apply).toBe(apply);
   });
 
   it('ends within its function’s limit, and the next continues where it stopped', async () => {
@@ -315,13 +256,6 @@ describe('a reaper that is late', () => {
     expect(telemetry.total('ReaperLate')).toBe(0);
     await settled(clock, tick());
     expect(telemetry.total('ReaperLate')).toBe(1);
-  });
-
-  it('reports wakes that wait for a throttled reaper', async () => {
-    const { clock, tick, telemetry } = scene({ delivery: () => [20_000] });
-    await settled(clock, tick());
-    await clock.advance(3 * 60_000);
-    expect(telemetry.total('ReaperLate')).toBe(4);
   });
 
   it('reports a reclaim beyond the bound, and the attempt that crashed', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResult } from '../../../lib/reaper/sweep.ts';
-import { isMissed, nextLookAt, partOf, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
+import { isMissed, partOf, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
 
 /** Half the skew and half the lease of the defaults. */
 const settings = {
@@ -55,45 +55,11 @@ describe('a message', () => {
   });
 });
 
-describe('a process', () => {
-  const timer = { kind: 'timer', name: 'me' } as const;
-  const turnOf = (row: { wake?: string; wakeAt?: number; holder?: string | undefined }, now: number) => {
-    const promised = { wake: 'w', wakeAt: NOW, holder: 'other', ...row };
-    return [partOf(promised, timer, now, settings), nextLookAt(promised, timer, 40, now, settings) - NOW];
-  };
-
-  it('keeps its own promise when it is due', () => {
-    expect(turnOf({ holder: 'me' }, NOW - 1)).toEqual(['waits', 0]);
-    expect(turnOf({ holder: 'me' }, NOW)[0]).toBe('keeps');
-  });
-
-  it('keeps a released promise when it is due, and looks at a random time after that', () => {
-    expect(turnOf({ holder: undefined }, NOW - 1)).toEqual(['waits', 40]);
-    expect(turnOf({ holder: undefined }, NOW)[0]).toBe('keeps');
-  });
-
-  it('leaves another reaper’s promise until it is late, and looks at a random time after that', () => {
-    expect(turnOf({}, NOW - 1)).toEqual(['waits', 240]);
-    expect(turnOf({}, NOW + 199)).toEqual(['waits', 240]);
-    expect(turnOf({}, NOW + 200)[0]).toBe('keeps');
-  });
-
-  it('keeps a promise that is missing, or that no reaper can have made', () => {
-    const part = (row: { wake?: string | undefined; wakeAt?: number }) =>
-      partOf({ wake: 'w', wakeAt: NOW, holder: 'other', ...row }, timer, NOW, settings);
-    expect([part({ wake: undefined }), part({ wakeAt: NOW + 11_000 + 5001 })]).toEqual(['keeps', 'keeps']);
-  });
-});
-
 describe('the next sweep', () => {
   const plan = (result: SweepResult, now = NOW + 100) => planWake(result, { begunAt: NOW, now }, settings);
 
   it('begins as a claim could lapse that this one did not see', () => {
     expect(plan(swept())).toBe(NOW + 11_000);
-  });
-  it('begins no later than the longest delay of a message', () => {
-    const wide = { ...settings, minLeaseMs: 3_600_000 };
-    expect(planWake(swept(), { begunAt: NOW, now: NOW }, wide)).toBe(NOW + 900_000);
   });
   it('begins as the soonest lease lapses that it saw', () => {
     expect(plan(swept({ nextLapseAt: NOW + 6000 }))).toBe(NOW + 6000);
@@ -105,9 +71,6 @@ describe('the next sweep', () => {
   it('begins at once where this one was stopped before its end', () => {
     expect(plan(swept({ complete: false, nextLapseAt: NOW + 6000 }))).toBe(NOW + 400);
     expect(plan(swept({ complete: false }), NOW + 700)).toBe(NOW + 700);
-  });
-  it('begins at once after trouble in which something was moved all the same', () => {
-    expect(plan(swept({ complete: false, inTrouble: true, reclaimed: 1 }))).toBe(NOW + 400);
   });
   it('waits a while after trouble in which nothing could be moved', () => {
     expect(plan(swept({ complete: false, inTrouble: true }))).toBe(NOW + 100 + 5000);

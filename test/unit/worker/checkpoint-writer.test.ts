@@ -6,6 +6,7 @@ import { ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { claimOne } from '../../support/claims.ts';
 
 const claims = ({ errors = 0, crashes = 0, releases = 0 }) => 1 + errors + crashes + releases;
 
@@ -31,11 +32,7 @@ async function afterUnansweredProgress() {
       },
     },
   });
-  await stack.queue.sendJobs([{ body: jobBody('job', {}, { jobId: 'a' }) }]);
-  const messages = await stack.queue.receive({ max: 1, waitSeconds: 0 });
-  const opened = await Promise.all(messages.map((message) => engine.open(message)));
-  const [claimed] = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
-  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+  const claimed = await claimOne(stack, engine, jobBody('job', {}, { jobId: 'a' }));
   const stopping = new AbortController();
   const end = engine.run(claimed, { stopping: stopping.signal, releaseWithinMs: 1000 });
   const settle = () => stack.clock.advance(0);

@@ -8,11 +8,12 @@ import { defineJob } from '../../../lib/worker/define-job.ts';
 import { createClockCheck } from '../../../lib/worker/intake/clock-check.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { claimSent } from '../../support/claims.ts';
 
 const HOUR = 3_600_000;
 
 /** An idle worker whose clock was compared with the store's and is right. */
-async function idleWorker(type = 'any') {
+async function idleWorker() {
   const stack = createTestStack();
   const { clock, settings } = stack;
   const telemetry = createKeptTelemetry();
@@ -30,13 +31,9 @@ async function idleWorker(type = 'any') {
     createRegistry([defineJob({ type: 'any', payload: z.unknown(), run: () => {} })]),
   );
   const engine = createEngine({ ...worker, telemetry, clockCheck });
-  await stack.queue.sendJobs([{ body: jobBody(type, {}, { jobId: 'a' }) }]);
-  const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
   const claim = async () => {
-    if (message === undefined) throw new Error('there is no message');
-    const opened = await engine.open(message);
-    if (opened.kind !== 'claimable') return opened.kind;
-    return (await engine.claim([opened]))[0]?.kind;
+    const [claimed] = await claimSent(stack, engine, jobBody('any', {}, { jobId: 'a' }));
+    return claimed?.kind;
   };
   return { clock, store, claim, clockCheck, telemetry, row: () => stack.store.read('a') };
 }
@@ -48,21 +45,6 @@ describe('an idle worker whose clock steps', () => {
     store.behindMs = stepMs;
     expect(await claim()).toBe('returned');
     expect(await row()).toBeUndefined();
-  });
-
-  it('forwards nothing by it', async () => {
-    const { clock, store, claim, row } = await idleWorker('other');
-    clock.set(clock.now() + HOUR);
-    store.behindMs = HOUR;
-    expect(await claim()).toBe('returned');
-    expect(await row()).toBeUndefined();
-  });
-
-  it('claims nothing before the store has answered again', async () => {
-    const { clock, store, claim } = await idleWorker();
-    clock.set(clock.now() + HOUR);
-    store.isReachable = false;
-    expect(await claim()).toBe('returned');
   });
 
   it('warns once a minute while the store does not answer, with the reason', async () => {

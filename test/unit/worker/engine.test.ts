@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
-import { NonRetryableError, TooLargeError } from '../../../lib/protocol/errors.ts';
+import { NonRetryableError } from '../../../lib/protocol/errors.ts';
 import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import { killableCells } from '../../../lib/testing/killable-cells.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/test-stack.ts';
@@ -16,6 +16,7 @@ import {
 import { createBatchRunner } from '../../../lib/worker/hosts/lambda-batch.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { claimOne, claimSent, deliver } from '../../support/claims.ts';
 
 const anyMessage: ReceivedMessage = {
   messageId: 'm',
@@ -38,12 +39,8 @@ const aborted = (signal: AbortSignal) =>
 async function startRun(definition: JobDefinition, stack: TestStack = createTestStack()) {
   const worker = stack.worker(createRegistry([definition]));
   const engine = createEngine(worker);
-  await stack.queue.sendJobs([{ body: jobBody(definition.type, { text: SECRET }, { jobId: 'a' }) }]);
-  const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
-  const opened = await engine.open(message as ReceivedMessage);
-  if (opened.kind !== 'claimable') throw new Error(opened.kind);
-  const [claimed] = await engine.claim([opened]);
-  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+  const body = jobBody(definition.type, { text: SECRET }, { jobId: 'a' });
+  const claimed = await claimOne(stack, engine, body);
   const stopping = new AbortController();
   const end = engine.run(claimed, { stopping: stopping.signal, releaseWithinMs: 5000 });
   await stack.clock.advance(0);
@@ -66,9 +63,7 @@ describe('wait and run time by type', () => {
       { body: jobBody('job', 1, { jobId: 'due', notBefore: dueAt }) },
     ]);
     await stack.clock.advance(63_000);
-    const messages = await stack.queue.receive({ max: 2, waitSeconds: 0 });
-    const opened = await Promise.all(messages.map((message) => engine.open(message)));
-    const claimed = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    const claimed = await claimSent(stack, engine);
     const runs = claimed.map((each) =>
       each.kind === 'claimed'
         ? engine.run(each, { stopping: new AbortController().signal, releaseWithinMs: 5000 })
@@ -209,33 +204,6 @@ describe('a checkpoint', () => {
     await end;
     expect(await row()).toMatchObject({ checkpoint: { n: 1 } });
   });
-
-  it('takes the progress along', async () => {
-    const { end, row } = await startRun(
-      jobOf({}, async ({ save, progress }) => {
-        progress({ percent: 50 });
-        await save('half');
-        return 'done';
-      }),
-    );
-    await end;
-    expect(await row()).toMatchObject({ progress: { percent: 50 }, checkpoint: 'half', checkpointSeq: 1 });
-  });
-
-  it('is refused before it is written when it is too large', async () => {
-    let refusal: unknown;
-    const { end, row } = await startRun(
-      jobOf({}, async ({ save }) => {
-        await save('x'.repeat(40_000)).catch((error: unknown) => {
-          refusal = error;
-        });
-        return 'went on';
-      }),
-    );
-    expect(await end).toBe('done');
-    expect(refusal).toBeInstanceOf(TooLargeError);
-    expect(await row()).toMatchObject({ checkpointSeq: 0 });
-  });
 });
 
 describe('progress', () => {
@@ -282,23 +250,6 @@ describe('a result', () => {
     expect((await row())?.lastError).toMatch(/^TooLargeError: the result has 40002 bytes/);
   });
 
-  it('is the returned value, even if code left running changes it before it is stored', async () => {
-    const stack = createTestStack();
-    const result: unknown[] = ['returned'];
-    const definition = defineJob({ type: 'job', payload: z.unknown(), run: async () => result as string[] });
-    const worker = stack.worker(createRegistry([definition]));
-    const store = {
-      ...worker.store,
-      complete: (...end: Parameters<typeof worker.store.complete>) => {
-        result.push(1n);
-        return worker.store.complete(...end);
-      },
-    };
-    const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, store }) });
-    expect(await end).toBe('done');
-    expect(await row()).toMatchObject({ result: ['returned'] });
-  });
-
   it('that is not JSON is charged as an error', async () => {
     const { end, row } = await startRun(jobOf({}, () => 1n as unknown as string));
     expect(await end).toBe('retried');
@@ -315,27 +266,6 @@ describe('a bus that takes no events', () => {
     const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, events }) });
     expect(await end).toBe('failed');
     expect(await row()).toMatchObject({ status: 'failed' });
-  });
-
-  it('holds up no run, and the end of an invocation for three seconds at most', async () => {
-    const stack = createTestStack({ settings: { doneEvents: 'job' } });
-    const worker = stack.worker(createRegistry([jobOf({}, () => 'done')]));
-    let asked = 0;
-    const events = {
-      publish: () => {
-        asked += 1;
-        return new Promise<void>(() => {});
-      },
-    };
-    const run = await startRun(
-      jobOf({}, () => 'done'),
-      { ...stack, worker: () => ({ ...worker, events }) },
-    );
-    expect(await run.end).toBe('done');
-    expect(asked).toBe(1);
-    const quiet = run.engine.quiet();
-    await stack.clock.advance(3000);
-    await quiet;
   });
 });
 
@@ -403,19 +333,13 @@ describe('the log', () => {
     });
     const stack = createTestStack();
     const engine = createEngine(stack.worker(createRegistry([picky])));
-    const bounds = { stopping: new AbortController().signal, releaseWithinMs: 0 };
-    await stack.queue.sendJobs([
-      { body: SECRET },
-      { body: jobBody('job', { text: SECRET }, { jobId: 'a' }) },
-      { body: jobBody('job', { text: SECRET }, { jobId: 'b', maxAttempts: 1 }) },
-    ]);
-    const ends: string[] = [];
-    for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) {
-      const opened = await engine.open(message);
-      if (opened.kind !== 'claimable') continue;
-      const [claimed] = await engine.claim([opened]);
-      if (claimed?.kind === 'claimed') ends.push(await engine.run(claimed, bounds));
-    }
+    const ends = await deliver(
+      stack,
+      engine,
+      SECRET,
+      jobBody('job', { text: SECRET }, { jobId: 'a' }),
+      jobBody('job', { text: SECRET }, { jobId: 'b', maxAttempts: 1 }),
+    );
     expect(ends).toEqual(['retried', 'failed']);
     expect((await stack.store.read('a'))?.lastError).toContain(SECRET);
     expect(stack.telemetry.total('MessagesRejected')).toBe(1);
@@ -487,10 +411,8 @@ describe('claims made together', () => {
       },
     });
     const ids = ['a', 'b', 'c', 'a'];
-    await stack.queue.sendJobs(ids.map((jobId) => ({ body: jobBody('job', {}, { jobId }) })));
-    const messages = await stack.queue.receive({ max: 10, waitSeconds: 0 });
-    const opened = await Promise.all(messages.map((message) => engine.open(message)));
-    const claimed = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    const bodies = ids.map((jobId) => jobBody('job', {}, { jobId }));
+    const claimed = await claimSent(stack, engine, ...bodies);
     expect(claimed.map(({ kind }) => kind)).toEqual(['claimed', 'returned', 'claimed', 'settled']);
     expect(await stack.store.read('b')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
   });

@@ -86,33 +86,6 @@ describe('gathered completions', () => {
     expect(rows.map((row) => row?.status === 'done' && row.result)).toEqual(claims.map((_, i) => ({ i })));
   });
 
-  it('writes a lone completion by itself', async () => {
-    const scene = createScene();
-    await settled(scene, scene.store.complete(await scene.claim()));
-    expect(scene.batches).toEqual([1]);
-  });
-
-  it('give each job its verdict: a lost lease among nine held ones', async () => {
-    const scene = createScene();
-    const claims = await scene.claimMany(10);
-    const [stale, ...others] = claims as [Claim, ...Claim[]];
-    const outcomes = await settled(
-      scene,
-      Promise.all(
-        [{ ...stale, owner: 'somebody/else' }, ...others].map((claim) => scene.store.complete(claim)),
-      ),
-    );
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['lost', ...others.map(() => 'written')]);
-  });
-
-  it('throws to a lone job what cannot be stored', async () => {
-    const { clock, claim, memory } = createScene();
-    const storing = gatherCompletions(memory, clock).complete(await claim(), 1n as never);
-    const refused = expect(storing).rejects.toThrow('result');
-    await clock.advance(50);
-    await refused;
-  });
-
   it('throw the store’s error to every job of a batch, and continue', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(3);

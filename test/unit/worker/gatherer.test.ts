@@ -57,19 +57,6 @@ describe('a gatherer', () => {
     expect(sent).toEqual(['abc', 'def', 'g']);
   });
 
-  it('counts the wait from when something could be sent', async () => {
-    let room = 0;
-    const { clock, gatherer, sent, add } = stage({ room: () => room });
-    add('ab');
-    await clock.advance(5 * WINDOW_MS);
-    room = 2;
-    gatherer.look();
-    await clock.advance(WINDOW_MS - 1);
-    expect(sent).toEqual([]);
-    await clock.advance(1);
-    expect(sent).toEqual(['ab']);
-  });
-
   it('looks again when a reply comes', async () => {
     const { clock, gatherer, sent, add, reply } = stage({
       waitMs: (ageMs) => (gatherer.underWay() > 0 ? 50 : 0) - ageMs,
@@ -96,13 +83,5 @@ describe('a gatherer', () => {
     await reply();
     await settling;
     expect(gatherer.underWay()).toBe(0);
-  });
-
-  it('sends nothing more by itself after it was stopped', async () => {
-    const { clock, gatherer, sent, add } = stage();
-    add('a');
-    gatherer.stop();
-    await clock.advance(WINDOW_MS);
-    expect(sent).toEqual([]);
   });
 });

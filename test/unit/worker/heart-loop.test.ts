@@ -92,14 +92,6 @@ describe('the rhythm of the heart', () => {
     expect(beats).toHaveLength(1);
   });
 
-  it('catches up at once when it starts late', async () => {
-    const { clock, start, beats } = stage();
-    await clock.advance(15_000);
-    start();
-    await clock.advance(0);
-    expect(beats).toHaveLength(1);
-  });
-
   it('repeats an unanswered beat sooner, and continues', async () => {
     let answers = 0;
     const { clock, start, beats, failures, lease } = stage({
@@ -149,24 +141,6 @@ describe('the rhythm of the heart', () => {
       ['a', 'b'],
     ]);
   });
-
-  it('does not put the next beat off when an older one fails after all', async () => {
-    const given = [Promise.withResolvers<HeartbeatOutcome>(), Promise.withResolvers<HeartbeatOutcome>()];
-    let asked = 0;
-    const { clock, start, beats } = stage({
-      answer: () => given[asked++]?.promise ?? Promise.reject(new Error('no answer')),
-    });
-    start();
-    await clock.advance(1.25 * HEARTBEAT_MS);
-    given[0]?.reject(new Error('no answer'));
-    await clock.advance(0);
-    await clock.advance(0.15 * HEARTBEAT_MS);
-    // Due a quarter of the interval after the first one's failure; the second one's does not move that.
-    given[1]?.reject(new Error('no answer'));
-    await clock.advance(0);
-    await clock.advance(0.1 * HEARTBEAT_MS);
-    expect(beats.map(({ at }) => at)).toEqual([HEARTBEAT_MS, 1.25 * HEARTBEAT_MS, 1.5 * HEARTBEAT_MS]);
-  });
 });
 
 describe('the end of the heart', () => {
@@ -197,21 +171,6 @@ describe('the end of the heart', () => {
     resolve({ outcome: 'lost' });
     await clock.advance(LEASE_MS);
     expect(reports).toEqual([]);
-  });
-
-  it('is quiet only when the beat under way is answered', async () => {
-    const { promise, resolve } = Promise.withResolvers<HeartbeatOutcome>();
-    const { clock, heart, start } = stage({ answer: () => promise });
-    start();
-    await clock.advance(HEARTBEAT_MS);
-    let quiet = false;
-    const waiting = heart.quiet().then(() => {
-      quiet = true;
-    });
-    await clock.advance(0);
-    expect(quiet).toBe(false);
-    resolve({ outcome: 'extended', cancelRequested: false });
-    await waiting;
   });
 });
 
@@ -264,17 +223,6 @@ describe('the beats of many jobs', () => {
     for (const each of many(32).slice(30)) start({ claim: each, lease: leaseOn(clock) });
     await clock.advance(HEARTBEAT_MS * 0.96);
     expect(batches.map(({ length }) => length)).toEqual([25, 7]);
-  });
-
-  it('omit those not due for a while', async () => {
-    const { clock, start, batches, beats } = stage();
-    for (const each of many(2)) start({ claim: each, lease: leaseOn(clock) });
-    await clock.advance(HEARTBEAT_MS * 0.06);
-    start({ claim: many(3)[2] as Claim, lease: leaseOn(clock) });
-    await clock.advance(HEARTBEAT_MS * 0.94);
-    expect(batches).toEqual([['job-0', 'job-1']]);
-    await clock.advance(HEARTBEAT_MS * 0.06);
-    expect(beats).toHaveLength(3);
   });
 
   it('have a verdict each: a lost lease and a cancellation reach their jobs', async () => {

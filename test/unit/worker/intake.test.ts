@@ -109,12 +109,6 @@ async function stage(options: {
 }
 
 describe('the intake of a process', () => {
-  it('has one long poll under way while the queue is empty', async () => {
-    const { seen, pass } = await stage({ concurrency: 100, jobs: 0, run: async () => {} });
-    await pass(1000);
-    expect(seen.asked).toEqual([10]);
-  });
-
   it('pauses once when the queue fails, however many polls were under way', async () => {
     const { seen, pass } = await stage({
       concurrency: 100,
@@ -130,17 +124,6 @@ describe('the intake of a process', () => {
     const before = seen.runs;
     await pass(700);
     expect(seen.runs).toBeGreaterThan(before);
-  });
-
-  it('has several polls under way while they come back full, and claims and deletes in full batches', async () => {
-    const { stack, seen, pass } = await stage({ concurrency: 100, jobs: 500, run: async () => {} });
-    await pass(600);
-    expect(seen.runs).toBe(500);
-    expect(seen.mostPolls).toBeGreaterThan(3);
-    expect(seen.claims.length).toBeLessThan(500 / 15);
-    expect(seen.deletions.length).toBeLessThan(500 / 8);
-    expect(seen.mostHeld).toBeLessThanOrEqual(100);
-    expect((await stack.store.read('job-499'))?.status).toBe('done');
   });
 
   it('needs at most 0.30 requests for each of a crowd of short jobs, poll to deletion', async () => {

@@ -8,6 +8,7 @@ import { jobBody } from '../../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { deliver } from '../../support/claims.ts';
 
 const HOUR = 3_600_000;
 
@@ -18,20 +19,10 @@ function stage(limit: JobOptions['limit'], ...others: readonly string[]) {
   const types = others.map((type) => defineJob({ type, run }));
   const worker = stack.worker(createRegistry([defineJob({ type: 'sync', limit, run }), ...types]));
   const engine = createEngine({ ...worker, control: createControlReader(stack) });
-  const deliver = async (...bodies: readonly string[]) => {
-    await stack.queue.sendJobs(bodies.map((body) => ({ body })));
-    for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) {
-      const opened = await engine.open(message);
-      const claimed = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
-      for (const each of claimed)
-        if (each.kind === 'claimed')
-          await engine.run(each, { stopping: new AbortController().signal, releaseWithinMs: 0 });
-      await stack.queue.delete([message]);
-    }
-  };
+  const given = (...bodies: readonly string[]) => deliver(stack, engine, ...bodies);
   const membersOf = async (key?: string) =>
     parseGroup(await stack.table.read(limitGroup('sync', key))).members;
-  return { ...stack, deliver, ran, membersOf, operator: { ...stack, by: 'operator' } };
+  return { ...stack, deliver: given, ran, membersOf, operator: { ...stack, by: 'operator' } };
 }
 
 describe('a plain message for a type that is limited per key', () => {

@@ -73,15 +73,6 @@ describe('the loader of jobs modules', () => {
     );
   });
 
-  it('shows the stack of a module that throws while it is loaded', async () => {
-    const { message, cause } = await refusal(
-      written('throws.mjs', "function top() { throw new Error('no database'); }\ntop();"),
-    );
-    expect(message).toMatch(/throws\.mjs: it throws while it is loaded/);
-    expect(message).toMatch(/Error: no database[\s\S]+at top \(.*throws\.mjs:1/);
-    expect((cause as Error).message).toBe('no database');
-  });
-
   it('names what a module without a registry exports instead', async () => {
     expect((await refusal(written('handler.mjs', 'export const handler = () => {};'))).message).toMatch(
       /exports no registry \(it exports handler\)\. Add: export const registry = createRegistry/,
@@ -94,10 +85,5 @@ describe('the loader of jobs modules', () => {
     expect((await refusal(file)).message).toMatch(
       /exports 2 registries \(a, b\), and none is named 'registry'/,
     );
-  });
-
-  it('gives up a module whose top level does not end', async () => {
-    const file = written('waits.mjs', 'await new Promise(() => setTimeout(() => {}, 1000));');
-    expect((await refusal(file, 20)).message).toMatch(/still loading after 20 ms/);
   });
 });

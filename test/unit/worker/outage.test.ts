@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import type { Row } from '../../../lib/protocol/writes/row-write.ts';
 import { claimWrite } from '../../../lib/protocol/writes/worker-writes.ts';
 import { createTestStack } from '../../../lib/testing/test-stack.ts';
@@ -10,6 +9,7 @@ import { ShuttingDown } from '../../../lib/worker/abort-reasons.ts';
 import { defineJob, type JobContext } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { claimOne, claimSent } from '../../support/claims.ts';
 
 const LEASE_MS = 20_000;
 
@@ -42,12 +42,7 @@ async function startRun(run: (context: JobContext) => Promise<string>, changes: 
   });
   const worker = stack.worker(createRegistry([definition]));
   const engine = createEngine(worker);
-  await stack.queue.sendJobs([{ body: jobBody('job', 1, { jobId: 'a' }) }]);
-  const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
-  const opened = await engine.open(message as ReceivedMessage);
-  if (opened.kind !== 'claimable') throw new Error(opened.kind);
-  const [claimed] = await engine.claim([opened]);
-  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
+  const claimed = await claimOne(stack, engine, jobBody('job', 1, { jobId: 'a' }));
   stack.table.put({ ...(await read('a')), ...changes, jobId: 'a' });
   const { rowAtClaim } = claimed.job;
   const job = { ...claimed.job, ...changes, rowAtClaim: rowAtClaim && { ...rowAtClaim, ...changes } };
@@ -83,25 +78,6 @@ describe('a worker that was cut off from the store for longer than its lease', (
     await stack.sweep();
     expect(await row()).toMatchObject({ status: 'pending', lapses: 1, crashes: 0, errors: 0, releases: 0 });
     expect(stack.telemetry.total('LeasesLost')).toBe(1);
-  });
-
-  it('does not fail a job for crashes that a checkpoint has forgiven whose answer was lost', async () => {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const { end, row, down, pass, swallowAfter } = await startRun(
-      async (context) => {
-        await context.save({ step: 1 }).catch(() => {});
-        return promise;
-      },
-      { crashes: 2, maxAttempts: 3, maxCrashes: 3 },
-    );
-    swallowAfter('checkpoint');
-    await pass(LEASE_MS - 5000);
-    reject(new Error('of its own'));
-    await pass(10_000);
-    down(false);
-    await pass(10_000);
-    expect(await end).toBe('retried');
-    expect(await row()).toMatchObject({ status: 'pending', errors: 1, crashes: 0 });
   });
 
   it('stores its handler’s result when it gets through, if no other worker has the job', async () => {
@@ -181,89 +157,9 @@ describe('a worker that was cut off from the store for longer than its lease', (
     await stack.sweep();
     expect(await row()).toMatchObject({ status: 'pending', attempt: 1 });
   });
-
-  it('stores what its handler threw although only a checkpoint had been without an answer', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const { end, row, down, pass } = await startRun(async ({ save }) => {
-      await promise;
-      await save({ step: 1 }).catch(() => {});
-      throw new Error('of its own');
-    });
-    // A good beat, and the next is far.
-    await pass(11_000);
-    down(true);
-    resolve();
-    await pass(LEASE_MS + 1000);
-    down(false);
-    await pass(5000);
-    expect(await end).toBe('retried');
-    expect(await row()).toMatchObject({
-      status: 'pending',
-      errors: 1,
-      crashes: 0,
-      lastError: expect.stringContaining('of its own'),
-    });
-  });
-});
-
-describe('a job whose cell dies as the store goes out of reach', () => {
-  const startMortal = (second: (context: JobContext) => Promise<string> = async () => 'again') => {
-    let runs = 0;
-    return startRun((context) => {
-      runs += 1;
-      return runs === 1 ? new Promise(() => {}) : second(context);
-    });
-  };
-
-  it('is left to the reaper once its lease is over', async () => {
-    const { stack, end, row, down, pass, killCell } = await startMortal();
-    await pass(5000);
-    down(true);
-    killCell();
-    await pass(LEASE_MS + 2000);
-    down(false);
-    expect(await end).toBe('unknown');
-    await stack.sweep();
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, lapses: 1, crashes: 0 });
-  });
 });
 
 describe('a claim whose answer is lost as the store goes out of reach', () => {
-  async function claimed() {
-    const stack = createTestStack();
-    const { apply } = stack.table;
-    let isDown = false;
-    let releases = 0;
-    Object.assign(stack.table, {
-      async apply(write: Parameters<typeof apply>[0]) {
-        if (write.transition === 'releaseUnknown') releases += 1;
-        if (isDown) throw new Error('the store is out of reach');
-        const result = await apply(write);
-        isDown = write.transition === 'claim';
-        if (isDown) throw new Error('the reply is lost');
-        return result;
-      },
-    });
-    const idle = defineJob({ type: 'job', payload: z.unknown(), async run() {} });
-    const engine = createEngine(stack.worker(createRegistry([idle])));
-    await stack.queue.sendJobs([{ body: jobBody('job', 1, { jobId: 'a' }) }]);
-    const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
-    const opened = await engine.open(message as ReceivedMessage);
-    if (opened.kind !== 'claimable') throw new Error(opened.kind);
-    expect(await engine.claim([opened])).toMatchObject([{ kind: 'returned' }]);
-    // Meanwhile somebody else has met the message, found the job held, and deleted it.
-    await stack.queue.delete([message as ReceivedMessage]);
-    return {
-      ...{ stack, engine, releases: () => releases, row: () => stack.store.read('a') },
-      up() {
-        isDown = false;
-      },
-      async pass(ms: number) {
-        for (let passed = 0; passed < ms; passed += 500) await stack.clock.advance(500);
-      },
-    };
-  }
-
   it('is released a second time where the first release came before it', async () => {
     const stack = createTestStack();
     const { apply } = stack.table;
@@ -276,26 +172,13 @@ describe('a claim whose answer is lost as the store goes out of reach', () => {
     });
     const idle = defineJob({ type: 'job', payload: z.unknown(), async run() {} });
     const engine = createEngine(stack.worker(createRegistry([idle])));
-    await stack.queue.sendJobs([{ body: jobBody('job', 1, { jobId: 'a' }) }]);
-    const [message] = await stack.queue.receive({ max: 1, waitSeconds: 0 });
-    const opened = await engine.open(message as ReceivedMessage);
-    if (opened.kind !== 'claimable') throw new Error(opened.kind);
-    expect(await engine.claim([opened])).toMatchObject([{ kind: 'returned' }]);
+    const claims = await claimSent(stack, engine, jobBody('job', 1, { jobId: 'a' }));
+    expect(claims).toMatchObject([{ kind: 'returned' }]);
     await stack.clock.advance(3000);
     expect(await stack.store.read('a')).toMatchObject({ status: 'running' });
     await stack.clock.advance(1000);
     expect(await stack.store.read('a')).toMatchObject({ status: 'pending', releases: 1, lapses: 0 });
     expect(stack.telemetry.total('HintsSent')).toBe(1);
     await engine.quiet();
-  });
-
-  it('lapses where its one release does not get through', async () => {
-    const { stack, row, releases, pass, up } = await claimed();
-    expect(releases()).toBe(1);
-    await pass(LEASE_MS + 5000);
-    up();
-    await stack.sweep();
-    expect(releases()).toBe(1);
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 1, lapses: 1, crashes: 0, errors: 0 });
   });
 });

@@ -4,7 +4,6 @@ import { StoreUnavailableError } from '../../../lib/protocol/errors.ts';
 import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import type { RowWrite } from '../../../lib/protocol/writes/row-write.ts';
 import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../../lib/settings/heartbeat-timing.ts';
-import { createKeptTelemetry } from '../../../lib/testing/kept-telemetry.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
 import { defineJob } from '../../../lib/worker/define-job.ts';
@@ -52,54 +51,6 @@ describe('a process that is stopped', () => {
     await pass(stack, 500);
     expect(await stopped).toBe(0);
     expect(await stack.store.read('a')).toMatchObject({ status: 'pending', releases: 1, crashes: 0 });
-  });
-});
-
-describe('a process that starts', () => {
-  it('receives nothing before its clock was compared with the store’s and found sound', async () => {
-    const stack = createTestStack();
-    const worker = stack.worker(createRegistry([]));
-    let received = 0;
-    const clockCheck = { isSound: async () => false };
-    await stack.queue.sendJobs([{ body: jobBody('any', {}, { jobId: 'a' }) }]);
-    const host = startWorkerProcess({
-      parts: {
-        ...worker,
-        clockCheck,
-        queue: {
-          ...polled(stack),
-          async receive() {
-            received += 1;
-            return [];
-          },
-        },
-      },
-      signals: false,
-    });
-    await pass(stack, 1000);
-    expect(received).toBe(0);
-    const stopped = host.stop();
-    await pass(stack, 1000);
-    await stopped;
-  });
-});
-
-describe('a process that cannot use the table', () => {
-  it('counts the messages that go back, for an alarm', async () => {
-    const stack = createTestStack();
-    const quick = defineJob({ type: 'quick', payload: z.unknown(), async run() {} });
-    const worker = stack.worker(createRegistry([quick]));
-    const telemetry = createKeptTelemetry();
-    const broken = () => Promise.reject(new Error('AccessDenied'));
-    const store = { ...worker.store, claim: broken, releaseUnknown: broken };
-    await stack.queue.sendJobs([{ body: jobBody('quick', {}, { jobId: 'a' }) }]);
-    const parts = { ...worker, store, telemetry, queue: polled(stack) };
-    const host = startWorkerProcess({ parts, signals: false });
-    await pass(stack, 500);
-    expect(telemetry.total('MessagesReturned')).toBe(1);
-    const stopped = host.stop();
-    await pass(stack, 1000);
-    await stopped;
   });
 });
 

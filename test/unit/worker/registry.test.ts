@@ -59,24 +59,6 @@ describe('around', () => {
 });
 
 describe('a job type', () => {
-  it('gives its handler the payload’s type, from any schema library', () => {
-    defineJob({
-      type: 'zod',
-      payload: z.object({ n: z.number() }),
-      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
-    });
-    defineJob({
-      type: 'valibot',
-      payload: v.object({ n: v.pipe(v.string(), v.transform(Number)) }),
-      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
-    });
-    defineJob({
-      type: 'arktype',
-      payload: type({ n: 'number' }),
-      run: ({ payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>() ?? undefined,
-    });
-  });
-
   it.each([
     ['zod', z.object({ n: z.number() })],
     ['valibot', v.object({ n: v.number() })],

@@ -20,31 +20,6 @@ const turns = async () => {
 };
 
 describe('the slots of a process', () => {
-  it('are freed once when the handler has returned, however often that is reported', async () => {
-    const slots = createSlots(createFakeClock(), 2, () => {});
-    const one = job();
-    slots.take(2);
-    slots.run(one.run);
-    expect(slots.free()).toBe(0);
-    one.handlerReturns();
-    await turns();
-    expect(slots.free()).toBe(1);
-    expect(slots.taken).toBe(2);
-    one.ends();
-    await turns();
-    expect(slots.free()).toBe(1);
-    expect(slots.taken).toBe(1);
-  });
-
-  it('are free when a job broke off without a word, and when a claim came to nothing', async () => {
-    const slots = createSlots(createFakeClock(), 2, () => {});
-    slots.take(2);
-    slots.run(() => Promise.reject(new Error('broken')));
-    slots.unclaimed();
-    await turns();
-    expect([slots.free(), slots.taken]).toEqual([2, 0]);
-  });
-
   it('are not free while as many ends as there are slots, and a batch more, wait to be stored', async () => {
     let told = 0;
     const slots = createSlots(createFakeClock(), 2, () => {

@@ -1,4 +1,4 @@
-import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
@@ -7,6 +7,7 @@ import { createTestStack } from '../../../lib/testing/test-stack.ts';
 import { defineJob, type JobDefinition } from '../../../lib/worker/define-job.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry, type RegistryOptions } from '../../../lib/worker/registry.ts';
+import { deliver } from '../../support/claims.ts';
 
 const exported = new InMemorySpanExporter();
 let provider: NodeTracerProvider | undefined;
@@ -41,27 +42,14 @@ async function sendAndRun(definition: JobDefinition, options?: RegistryOptions, 
   const bodies: string[] = [];
   const producer = createProducer({
     queue: {
-      sendJobs: async (messages) => {
+      sendJobs(messages) {
         bodies.push(...messages.map(({ body }) => body));
-        return messages.map((_, i) => ({ outcome: 'sent', messageId: `m${i}` }));
+        return stack.queue.sendJobs(messages);
       },
     },
   });
   const { jobId } = await producer.send(definition.type, payload);
-  const message = {
-    ...{
-      messageId: 'm0',
-      receiptHandle: 'r',
-      body: bodies[0] ?? '',
-      receiveCount: 1,
-      sentAt: stack.clock.now(),
-    },
-  };
-  const opened = await engine.open(message);
-  if (opened.kind !== 'claimable') throw new Error(opened.kind);
-  const [claimed] = await engine.claim([opened]);
-  if (claimed?.kind !== 'claimed') throw new Error(claimed?.kind);
-  await engine.run(claimed, { stopping: new AbortController().signal, releaseWithinMs: 0 });
+  await deliver(stack, engine);
   return { jobId, bodies, producer, stack, row: await stack.table.read(jobId) };
 }
 
@@ -99,20 +87,6 @@ describe('spans', () => {
     expect(spans().every(({ status }) => status.code === SpanStatusCode.UNSET)).toBe(true);
   });
 
-  it('are active while a handler and its wrapper run, and contain their spans', async () => {
-    register();
-    const active: (Span | undefined)[] = [];
-    await sendAndRun(render, {
-      around: (_, run) => {
-        active.push(trace.getActiveSpan());
-        return run();
-      },
-    });
-    const { id } = named('run render');
-    expect(named('query').parent).toBe(id);
-    expect(active.map((span) => span?.spanContext().spanId)).toEqual([id]);
-  });
-
   it('are continued by the jobs that a handler sends', async () => {
     register();
     let inner: Awaited<ReturnType<typeof sendAndRun>> | undefined;
@@ -129,16 +103,6 @@ describe('spans', () => {
     });
     expect(named('run render').parent).toBe(named('send render').id);
     expect(inner?.bodies[0]).toContain(named('send render').id);
-  });
-
-  it('leave a context that the sender chose, and link to it', async () => {
-    register();
-    const own = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    const { producer, bodies } = await sendAndRun(render);
-    exported.reset();
-    await producer.send('render', {}, { traceparent: own });
-    expect(named('send render').links).toEqual(['00f067aa0ba902b7']);
-    expect(bodies.at(-1)).toContain(own);
   });
 
   it('of a batch are one, without a destination if its types differ', async () => {

@@ -22,14 +22,6 @@ function scene(work: (telemetry: ReturnType<typeof createPowertoolsTelemetry>) =
   return { handler, lines };
 }
 
-const message = (messageId: string) => ({
-  messageId,
-  receiptHandle: messageId,
-  body: '',
-  sentAt: 0,
-  receiveCount: 1,
-});
-
 describe('a function that a queue invokes', () => {
   it('writes the metrics of a long invocation every 10 s and at its end, and none after it', async () => {
     const ends = Promise.withResolvers<void>();
@@ -61,22 +53,11 @@ describe('a function that a queue invokes', () => {
     expect(lines).toMatchObject([{ StoreFailures: 1 }]);
   });
 
-  it('writes nothing when there is nothing to report', async () => {
-    const { handler, lines } = scene(async () => {});
-    await invoke(handler, []);
-    expect(lines).toEqual([]);
-  });
-
   it('names its request in log lines, and omits what the log group shows', async () => {
     const { handler, lines } = scene(async (telemetry) => telemetry.info('told', { jobId: 'a' }));
     await invoke(handler, []);
     expect(lines.map(({ timestamp: _, ...rest }) => rest)).toEqual([
       { level: 'INFO', message: 'told', service: 'test', function_request_id: 'request', jobId: 'a' },
     ]);
-  });
-
-  it('reports to SQS which messages to deliver again', async () => {
-    const { handler } = scene(async () => {});
-    expect(await invoke(handler, ['a', 'b', 'c'].map(message))).toEqual(['b', 'c']);
   });
 });

@@ -97,14 +97,6 @@ describe('the protection of a container from being scaled in', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('is cleared by a container that stops', async () => {
-    const { busy, pass, protection } = stage();
-    busy();
-    await pass(40_000, [SET]);
-    await protection.stop();
-    expect(asked.at(-1)).toEqual(['PUT', '/api/id/task-protection/v1/state', CLEARED]);
-  });
-
   it('is done without, with one warning, where the agent refuses', async () => {
     answer = 'refuse';
     const { busy, pass, protection, telemetry } = stage();
@@ -114,15 +106,6 @@ describe('the protection of a container from being scaled in', () => {
     expect(telemetry.lines).toMatchObject([
       { level: 'warn', fields: { reason: '400 {"failure":"no permission"}' } },
     ]);
-  });
-
-  it('is done without where the agent disappears', async () => {
-    const { busy, pass, protection, telemetry } = stage();
-    agent.close();
-    busy();
-    await pass(40_000, []);
-    await protection.stop();
-    expect(telemetry.lines).toMatchObject([{ level: 'warn' }]);
   });
 
   it('is given up on after 5 s where the agent hangs', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { NonRetryableError, RetryAfter } from '../../../lib/protocol/errors.ts';
+import { RetryAfter } from '../../../lib/protocol/errors.ts';
 import { LEASE_EXPIRED } from '../../../lib/protocol/job.ts';
 import { defaultSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/test-job.ts';
@@ -110,14 +110,6 @@ describe('a job under test', () => {
     expect(job.stack.telemetry.total('JobsRestarted')).toBe(1);
   });
 
-  it('needs four attempts for ten slices at three an invocation, and pays with neither errors nor crashes', async () => {
-    const job = testJob(count, { to: 10 });
-    for (let invocation = 0; invocation < 3; invocation++)
-      expect(await job.run({ fault: 'deadline', after: 3 })).toBe('released');
-    expect(await job.run()).toBe('done');
-    expect(await job.row()).toMatchObject({ attempt: 4, errors: 0, crashes: 0, releases: 3 });
-  });
-
   it('is released for nothing when its process shuts down', async () => {
     const job = testJob(count, { to: 10 });
     await job.run({ fault: 'shutdown' });
@@ -155,17 +147,6 @@ describe('a job under test', () => {
     expect(row?.lastError).toMatch(/^TypeError: no such thing\n\s+at /);
     expect(await job.finish()).toMatchObject({ status: 'done', attempt: 3, errors: 2, result: 'at last' });
     expect(job.stack.events.map(({ name }) => name)).toEqual(['JobRetried', 'JobRetried']);
-  });
-
-  it('fails for good when its errors have used up its attempts', async () => {
-    const job = testJob(failing(new Error('again')), null, { send: { maxAttempts: 2 } });
-    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 2, errors: 2 });
-    expect(job.stack.events.at(-1)).toMatchObject({ name: 'JobFailed', detail: { errors: 2 } });
-  });
-
-  it('fails for good at once by an error that a repeat cannot mend', async () => {
-    const job = testJob(failing(new NonRetryableError('the account is closed')), null);
-    expect(await job.finish()).toMatchObject({ status: 'failed', attempt: 1, errors: 1 });
   });
 
   it('reports why its message was rejected', async () => {

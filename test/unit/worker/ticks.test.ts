@@ -5,6 +5,7 @@ import { defineJob } from '../../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../../lib/worker/hosts/dead-letter-host.ts';
 import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
+import { deliver } from '../../support/claims.ts';
 
 const DAY = 86_400_000;
 
@@ -21,19 +22,8 @@ function stage(settings: Readonly<Record<string, unknown>> = {}) {
   const at = stack.clock.now();
   const tickAt = (ms: number, more: object = {}) =>
     JSON.stringify({ type: 'report', schedule: 'nightly', scheduledAt: new Date(ms).toISOString(), ...more });
-  /** Delivers a tick, as often as the queue likes. */
-  const deliver = async (body: string, times = 1) => {
-    for (let i = 0; i < times; i++) await stack.queue.sendJobs([{ body }]);
-    for (const message of await stack.queue.receive({ max: 10, waitSeconds: 0 })) {
-      const opened = await engine.open(message);
-      const claimed = opened.kind === 'claimable' ? await engine.claim([opened]) : [];
-      for (const each of claimed)
-        if (each.kind === 'claimed')
-          await engine.run(each, { stopping: new AbortController().signal, releaseWithinMs: 0 });
-      await stack.queue.delete([message]);
-    }
-  };
-  return { stack, deliver, tickAt, at, runs: () => runs, worker };
+  const given = (...bodies: readonly string[]) => deliver(stack, engine, ...bodies);
+  return { stack, deliver: given, tickAt, at, runs: () => runs, worker };
 }
 
 const idOf = (ms: number) => `nightly.${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
@@ -41,7 +31,7 @@ const idOf = (ms: number) => `nightly.${new Date(ms).toISOString().slice(0, 19).
 describe('a tick of a schedule', () => {
   it('makes one job under an id of its schedule and time, however often it is delivered', async () => {
     const { stack, deliver, tickAt, at, runs } = stage();
-    await deliver(tickAt(at), 3);
+    await deliver(tickAt(at), tickAt(at), tickAt(at));
     await stack.clock.advance(3_600_000);
     await deliver(tickAt(at));
     // The same instant, written in another way.

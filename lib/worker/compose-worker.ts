@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { systemClock, systemRandom } from '../aws/clock.ts';
+import type { AwsOptions } from '../aws/connect.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
 import { createControlReader } from '../protocol/limits/control.ts';
@@ -12,22 +12,15 @@ import { createCrashThrottle } from './run/crash-throttle.ts';
 import { createHeartLoop } from './run/heart-loop.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
-interface AwsAddress {
-  readonly endpoint?: string;
-  readonly region?: string;
-  /** Keys, or a provider such as `fromTemporaryCredentials()`. */
-  readonly credentials?: DynamoDBClientConfig['credentials'];
-}
-
 export interface WorkerConnectOptions {
   /** @internal */
   readonly configuration: Configuration;
   /** The worker's name in rows and log lines. @default - host name, process ID and a random suffix */
   readonly worker?: string;
   /** @default - the AWS SDK's standard chain */
-  readonly dynamodb?: AwsAddress;
+  readonly dynamodb?: AwsOptions;
   /** @default - region and credentials of `dynamodb` */
-  readonly sqs?: AwsAddress;
+  readonly sqs?: AwsOptions;
   /** @internal */
   readonly telemetry?: PowertoolsTelemetry;
 }

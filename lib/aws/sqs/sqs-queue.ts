@@ -8,12 +8,12 @@ import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
-import { MAX_ENTRIES, type RoutedQueueOptions, type SqsQueueOptions, sendRouted } from './send-messages.ts';
+import { MAX_ENTRIES, type SqsQueueOptions, sendRouted } from './send-messages.ts';
 
 /** Beyond the requested wait: a poll lost in the network must not block the next. */
 const ANSWER_MS = 2000;
 
-export function createSqsQueue(options: RoutedQueueOptions): JobQueue {
+export function createSqsQueue(options: SqsQueueOptions): JobQueue {
   const { client, queueUrl } = options;
   const changeVisibility: JobQueue['changeVisibility'] = (messages, seconds) =>
     inBatches(messages, 'ChangeMessageVisibilityBatch', (entries) =>

@@ -29,16 +29,11 @@ export interface Admission {
   readonly attempt: number;
 }
 
-interface Kept {
-  /** Epoch seconds, later than the longest run. */
-  readonly expiresAt: number;
-}
-
 /** DynamoDB cannot set a key of a missing map. */
 export const openGroupWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  { expiresAt }: Kept,
+  expiresAt: number,
 ): RowWrite => ({
   transition: 'openGroup',
   jobId: name,
@@ -51,7 +46,7 @@ export const openGroupWrite = (
 export const admitWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  { expiresAt }: Kept,
+  expiresAt: number,
 ): RowWrite => ({
   transition: 'admit',
   jobId: name,

@@ -1,7 +1,7 @@
-import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import type { SQSClientConfig } from '@aws-sdk/client-sqs';
-import { createClockGuard } from '../protocol/clock-guard.ts';
-import type { Clock, Random } from '../protocol/ports.ts';
+import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
+import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
+import type { Clock, JobQueue, JobStore, Random, Table } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
@@ -29,6 +29,18 @@ export interface ConnectOptions {
   readonly random?: Random;
 }
 
+export interface Connection {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly dynamoDb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly clockGuard: ClockGuard;
+  readonly table: Table;
+  storeOf(actor: string, settings?: Settings): JobStore;
+  queueAt(queueUrl: string, routing?: Routing): JobQueue;
+  close(): void;
+}
+
 /** Region, credentials and endpoint of every AWS client. */
 export interface AwsOptions {
   /** @default - the AWS SDK's standard chain */
@@ -46,7 +58,7 @@ export const identityOf = ({
   defined({ region, credentials });
 
 /** Sends nothing until used. */
-export function connect(options: ConnectOptions) {
+export function connect(options: ConnectOptions): Connection {
   const { tableName, settings, clock = systemClock, random = systemRandom, onThrottled } = options;
   const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
   const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb, onThrottled });
@@ -62,9 +74,8 @@ export function connect(options: ConnectOptions) {
     sqs,
     clockGuard,
     table,
-    storeOf: (actor: string, own = settings) =>
-      createJobStore({ table, clock, random, settings: own, actor }),
-    queueAt: (queueUrl: string, routing?: Routing) =>
+    storeOf: (actor, own = settings) => createJobStore({ table, clock, random, settings: own, actor }),
+    queueAt: (queueUrl, routing) =>
       createSqsQueue({
         client: sqs,
         clock,
@@ -72,7 +83,7 @@ export function connect(options: ConnectOptions) {
         queueUrl: routing === undefined ? queueUrl : ownQueueUrl(queueUrl, routing),
         urlFor: routing && ((type) => queueUrlFor(queueUrl, routing.pools, type)),
       }),
-    close(): void {
+    close() {
       dynamoDb.destroy();
       sqs.destroy();
     },

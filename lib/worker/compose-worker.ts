@@ -1,5 +1,6 @@
-import { systemClock } from '../aws/clock.ts';
-import type { AwsOptions } from '../aws/connect.ts';
+import { hostname } from 'node:os';
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { systemClock, systemRandom } from '../aws/clock.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
 import { createControlReader } from '../protocol/limits/control.ts';
@@ -9,6 +10,14 @@ import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
 import { createCrashThrottle } from './run/crash-throttle.ts';
 import { createHeartLoop } from './run/heart-loop.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+interface AwsAddress {
+  readonly endpoint?: string;
+  readonly region?: string;
+  /** Keys, or a provider such as `fromTemporaryCredentials()`. */
+  readonly credentials?: DynamoDBClientConfig['credentials'];
+}
 
 export interface WorkerConnectOptions {
   /** @internal */
@@ -16,9 +25,9 @@ export interface WorkerConnectOptions {
   /** The worker's name in rows and log lines. @default - host name, process ID and a random suffix */
   readonly worker?: string;
   /** @default - the AWS SDK's standard chain */
-  readonly dynamodb?: AwsOptions;
+  readonly dynamodb?: AwsAddress;
   /** @default - region and credentials of `dynamodb` */
-  readonly sqs?: AwsOptions;
+  readonly sqs?: AwsAddress;
   /** @internal */
   readonly telemetry?: PowertoolsTelemetry;
 }
@@ -35,19 +44,40 @@ export interface HostOptions extends WorkerConnectOptions {
   readonly spare?: boolean;
 }
 
-export type ComposedWorker = ReturnType<typeof composeHost>;
+export type WorkerConnection = ReturnType<typeof connectWorker>;
+
+export type ComposedWorker = WorkerConnection & WorkerParts;
+
+export function connectWorker(options: WorkerConnectOptions) {
+  const { configuration, telemetry, dynamodb, sqs } = options;
+  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemRandom.unique()}`;
+  const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
+  const control = createControlReader(aws);
+  // Any reply carries the time, and the intake needs this row anyway.
+  const askTheTime = () => control.current(0);
+  return {
+    ...aws,
+    worker,
+    control,
+    clockCheck: createClockCheck({ ...aws, guard: aws.clockGuard, askTheTime }),
+    close: async () => aws.close(),
+  };
+}
 
 export const composeWorker = (options: ComposeOptions): ComposedWorker =>
   composeHost(options, (given) => createCells(options.handlers, given));
 
 /** Starts the cells first because they take longest. */
-export function composeHost(options: HostOptions, makeCells: (options: CellsOptions) => Cells) {
-  const { configuration, dynamodb, sqs } = options;
-  const { settings, resources } = configuration;
+export function composeHost(
+  options: HostOptions,
+  makeCells: (options: CellsOptions) => Cells,
+): ComposedWorker {
+  const { settings, resources } = options.configuration;
   const { serviceName } = resources;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
+  const clock = systemClock;
   const cells = makeCells({
-    clock: systemClock,
+    clock,
     telemetry,
     settings,
     serviceName,
@@ -55,14 +85,9 @@ export function composeHost(options: HostOptions, makeCells: (options: CellsOpti
     concurrency: options.concurrency ?? 1,
     spare: options.spare,
   });
-  const aws = connectDeployed({ configuration, actor: options.worker, telemetry, dynamodb, sqs });
-  const control = createControlReader(aws);
-  // Any reply carries the time, and the intake needs this row anyway.
-  const askTheTime = () => control.current(0);
-  const clockCheck = createClockCheck({ ...aws, guard: aws.clockGuard, askTheTime });
+  const connection = connectWorker({ ...options, telemetry });
   const heart = createHeartLoop({
-    ...aws,
-    clockCheck,
+    ...connection,
     onFailure: ({ jobId, attempt }, error) =>
       telemetry.warn('heartbeat failed', {
         jobId,
@@ -71,17 +96,14 @@ export function composeHost(options: HostOptions, makeCells: (options: CellsOpti
       }),
   });
   return {
-    ...aws,
-    worker: aws.actor,
-    control,
-    clockCheck,
+    ...connection,
     heart,
     cells,
-    crashThrottle: createCrashThrottle(systemClock, telemetry),
-    async close(): Promise<void> {
+    crashThrottle: createCrashThrottle(clock, telemetry),
+    async close() {
       await heart.close();
       await cells.close();
-      aws.close();
+      await connection.close();
     },
   };
 }

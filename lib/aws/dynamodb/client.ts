@@ -3,8 +3,10 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../settings/heartbeat-timing.ts';
-import { clientDefaults, ownClientConfig, timeouts, withoutLogger } from '../client-defaults.ts';
+import { clientDefaults, ownClientConfig, withoutLogger } from '../client-defaults.ts';
 import { countThrottles, type OnThrottled } from './count-throttles.ts';
+
+const CONNECTION_TIMEOUT_MS = 1000;
 
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
@@ -21,7 +23,9 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
       ...clientDefaults,
       maxAttempts: STORE_ATTEMPTS,
       requestHandler: {
-        ...timeouts(STORE_TIMEOUT_MS),
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        requestTimeout: STORE_TIMEOUT_MS,
+        throwOnRequestTimeout: true,
         httpsAgent: { maxSockets },
         httpAgent: { maxSockets },
       },

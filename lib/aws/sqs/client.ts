@@ -1,6 +1,7 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
-import { clientDefaults, ownClientConfig, timeouts, withoutLogger } from '../client-defaults.ts';
+import { clientDefaults, ownClientConfig, withoutLogger } from '../client-defaults.ts';
 
+const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s. */
 const REQUEST_TIMEOUT_MS = 25_000;
 const MAX_SDK_ATTEMPTS = 3;
@@ -21,7 +22,11 @@ export function createSqsClient(
       md5: false,
       // A queue's URL would override FIPS, dual stack and custom endpoints.
       useQueueUrlAsEndpoint: false,
-      requestHandler: timeouts(polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS),
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        requestTimeout: polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS,
+        throwOnRequestTimeout: true,
+      },
       ...ownClientConfig('SQS'),
       ...config,
     }),

@@ -38,7 +38,7 @@ export interface SettingProps {
   readonly queueRetention?: Duration;
   /** How long the dead-letter queue keeps a message. @default Duration.days(14) */
   readonly deadLetterRetention?: Duration;
-  /** Largest payload; SQS takes 1 MiB with what is around it. @default 65536 */
+  /** Largest payload; a whole SQS message may have 1 MiB. @default 65536 */
   readonly maxPayloadBytes?: number;
   /** Largest checkpoint. @default 32768 */
   readonly maxCheckpointBytes?: number;
@@ -76,11 +76,11 @@ export interface SettingProps {
   readonly killAfter?: Duration;
   /** How long a stopping process lets its jobs finish before it releases them. @default Duration.seconds(20) */
   readonly shutdownGrace?: Duration;
-  /** Age of an attempt at which its heartbeats stop. @default Duration.days(1) */
+  /** Age at which an attempt is stopped. @default Duration.days(1) */
   readonly maxRun?: Duration;
   /** How long a handler may block the event loop before its cell is killed. @default Duration.minutes(2) */
   readonly maxStall?: Duration;
-  /** Longest time between progress reports before heartbeats stop; 0 expects none. @default Duration.millis(0) */
+  /** Longest time between progress reports before an attempt is stopped; 0 expects none. @default Duration.millis(0) */
   readonly progressTimeout?: Duration;
   /** Whether the reaper acts. @default true */
   readonly reaperEnabled?: boolean;

@@ -1,12 +1,22 @@
-import { absent, atMost, equal, rowIsAbsent } from '../writes/clauses.ts';
+import { rowIsAbsent } from '../writes/clauses.ts';
 import { type Clause, memberPath, type RowWrite } from '../writes/row-write.ts';
 import type { Group, Members } from './group.ts';
 
 const entryOf = (jobId: string): string => memberPath('members', jobId);
 
-const hasNoEntry = (jobId: string): Clause => absent(entryOf(jobId));
+const hasNoEntry = (jobId: string): Clause => ({ attribute: entryOf(jobId), is: 'absent' });
 
-const entryIsNotAbove = (jobId: string, attempt: number): Clause => atMost(entryOf(jobId), attempt);
+const entryIsNotAbove = (jobId: string, attempt: number): Clause => ({
+  attribute: entryOf(jobId),
+  is: 'atMost',
+  value: attempt,
+});
+
+const entryIs = (jobId: string, number: number): Clause => ({
+  attribute: entryOf(jobId),
+  is: 'equal',
+  value: number,
+});
 
 const hasRoomFor = (count: number, limit: number): Clause => ({
   attribute: 'members',
@@ -19,11 +29,16 @@ export interface Admission {
   readonly attempt: number;
 }
 
+interface Kept {
+  /** Epoch seconds, later than the longest run. */
+  readonly expiresAt: number;
+}
+
 /** DynamoDB cannot set a key of a missing map. */
 export const openGroupWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  expiresAt: number,
+  { expiresAt }: Kept,
 ): RowWrite => ({
   transition: 'openGroup',
   jobId: name,
@@ -36,7 +51,7 @@ export const openGroupWrite = (
 export const admitWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  expiresAt: number,
+  { expiresAt }: Kept,
 ): RowWrite => ({
   transition: 'admit',
   jobId: name,
@@ -76,7 +91,7 @@ export const reserveWrite = ({ name, limit }: Group, jobIds: readonly string[], 
 export const evictWrite = (group: string, entries: Members): RowWrite => ({
   transition: 'evict',
   jobId: group,
-  when: [Object.entries(entries).map(([jobId, number]) => equal(entryOf(jobId), number))],
+  when: [Object.entries(entries).map(([jobId, number]) => entryIs(jobId, number))],
   set: {},
   remove: Object.keys(entries).map(entryOf),
   returns: 'row',

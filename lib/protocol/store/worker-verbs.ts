@@ -29,6 +29,19 @@ import {
   type StoreParts,
 } from './store-parts.ts';
 
+type WorkerVerb =
+  | 'heartbeat'
+  | 'heartbeatMany'
+  | 'checkpoint'
+  | 'complete'
+  | 'completeMany'
+  | 'retry'
+  | 'fail'
+  | 'restart'
+  | 'release'
+  | 'releaseUnknown'
+  | 'cancelRunning';
+
 /** A longer error goes to a data row, with its head on the job's row. */
 const LONGEST_INLINE_ERROR = 250;
 const WITH_DATA_AT_ONCE = 8;
@@ -41,7 +54,7 @@ const hasEnded =
     return isObject(past) && past.owner === owner && past.attempt === attempt && past.outcome === outcome;
   };
 
-export function workerVerbs(parts: StoreParts) {
+export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
   const { table, data, context, fenced } = parts;
 
   const storedError = async ({ jobId, attempt }: Claim, error: string): Promise<StoredText> => {
@@ -119,7 +132,7 @@ export function workerVerbs(parts: StoreParts) {
       fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
 
     cancelRunning: (claim) => fenced(cancelRunningWrite(claim, context()), hasEnded(claim, 'cancelled')),
-  } satisfies Partial<JobStore>;
+  };
 }
 
 function completions({

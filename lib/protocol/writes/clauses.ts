@@ -2,16 +2,14 @@ import { ROW_FORMAT } from '../../wire/table.ts';
 import type { Claim, JobStatus, LeaseEntry } from '../job.ts';
 import type { Clause } from './row-write.ts';
 
-export const equal = (attribute: string, value: string | number | boolean): Clause => ({
+const equal = (attribute: string, value: string | number | boolean): Clause => ({
   attribute,
   is: 'equal',
   value,
 });
-export const below = (attribute: string, value: number): Clause => ({ attribute, is: 'below', value });
-export const atMost = (attribute: string, value: number): Clause => ({ attribute, is: 'atMost', value });
-export const absent = (attribute: string): Clause => ({ attribute, is: 'absent' });
+const below = (attribute: string, value: number): Clause => ({ attribute, is: 'below', value });
 
-export const rowIsAbsent: Clause = absent('jobId');
+export const rowIsAbsent: Clause = { attribute: 'jobId', is: 'absent' };
 
 export const statusIs = (status: JobStatus): Clause => equal('status', status);
 
@@ -21,7 +19,11 @@ export const typeIs = (type: string): Clause => equal('type', type);
 export const attemptIs = (attempt: number): Clause => equal('attempt', attempt);
 
 /** Due, by a clock that may be off by the allowed skew. */
-export const isDue = (now: number, skewMs: number): Clause => atMost('notBefore', now + skewMs);
+export const isDue = (now: number, skewMs: number): Clause => ({
+  attribute: 'notBefore',
+  is: 'atMost',
+  value: now + skewMs,
+});
 
 export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'differs', value: true };
 
@@ -71,4 +73,5 @@ export const lapsesAre = (lapses: number): Clause => equal('lapses', lapses);
 
 export const checkpointIsNewer = (seq: number): Clause => below('checkpointSeq', seq);
 
-export const actedIs = (acted: number): Clause => (acted === 0 ? absent('acted') : equal('acted', acted));
+export const actedIs = (acted: number): Clause =>
+  acted === 0 ? { attribute: 'acted', is: 'absent' } : equal('acted', acted);

@@ -11,9 +11,13 @@ const LATE_PULSES = 4;
 const SAMPLE = { text: 'a', list: [1, null] };
 const SAMPLE_TEXT = stringify(SAMPLE);
 
-export type Probe = ReturnType<typeof createProbe>;
+export interface Probe {
+  beat(): void;
+  /** After a failure, also checks what many handlers tolerate. */
+  fault(hasFailed?: boolean): string | undefined;
+}
 
-export function createProbe() {
+export function createProbe(): Probe {
   let hasFired = false;
   let unfired = 0;
   const brokenGlobal = (): string | undefined => {
@@ -26,7 +30,7 @@ export function createProbe() {
     return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
   };
   return {
-    beat(): void {
+    beat() {
       unfired += 1;
       try {
         const fired = () => {
@@ -38,8 +42,7 @@ export function createProbe() {
         // Counts as a timer that does not fire.
       }
     },
-    /** After a failure, also checks what many handlers tolerate. */
-    fault(hasFailed: boolean): string | undefined {
+    fault(hasFailed = false) {
       try {
         return brokenGlobal() ?? (hasFailed ? changedPrototype() : undefined);
       } catch (error) {

@@ -1,7 +1,6 @@
 import { carriedAtOnce } from '../../settings/partitions.ts';
 import { formatDuration } from '../inspect/format-duration.ts';
 import { formatDollars } from '../plan/format-dollars.ts';
-import type { LeaseChoice } from '../plan/lease-trade.ts';
 import type { Plan, PlanSettings, Workload } from '../plan/plan.ts';
 import type { Prices } from '../plan/prices.ts';
 import type { Output } from './terminal/output.ts';
@@ -11,14 +10,12 @@ interface Shown {
   readonly workload: Workload;
   readonly settings: PlanSettings;
   readonly plan: Plan;
-  readonly choices: readonly LeaseChoice[];
   readonly prices: Prices;
 }
 
 export function showPlan(output: Output, shown: Shown): void {
   showFigures(output, shown);
   showCosts(output, shown);
-  showTrade(output, shown);
 }
 
 const round = (value: number): string =>
@@ -89,38 +86,4 @@ function showCosts(output: Output, { workload, plan, prices }: Shown): void {
       `A million jobs: ${formatDollars((coordination + operations) * jobs)} for Leasehold, ${workload.host.kind === 'lambda' ? `${formatDollars(plan.dollars.compute * jobs)} for compute` : 'compute is paid for elsewhere'}. List prices of ${prices.region}, ${prices.asOf}, on demand, without free tiers and data transfer.`,
     ),
   );
-}
-
-function showTrade(output: Output, { choices, settings }: Shown): void {
-  const { colors } = output;
-  output.line();
-  output.line(colors.bold('Shorter leases find a dead worker sooner and cost more heartbeats'));
-  output.table({
-    columns: [
-      '',
-      { title: 'LEASE', right: true },
-      { title: 'HEARTBEAT', right: true, leaveOut: 3 },
-      { title: 'RECOVERY', right: true },
-      { title: 'AT WORST', right: true },
-      { title: 'COORDINATION', right: true },
-      { title: 'BEATS A JOB', right: true, leaveOut: 4 },
-      { title: 'INDEX UNITS/S', right: true, leaveOut: 1 },
-      { title: 'SHARDS', right: true, leaveOut: 2 },
-    ],
-    rows: choices.map(({ leaseMs, heartbeatMs, plan }) => {
-      const isChosen = leaseMs === settings.leaseMs;
-      const paint = isChosen ? colors.green : String;
-      return [
-        isChosen ? '→' : '',
-        formatDuration(leaseMs),
-        formatDuration(heartbeatMs),
-        formatDuration(plan.recovery.usualMs),
-        formatDuration(plan.recovery.worstMs),
-        formatDollars(plan.dollars.coordination),
-        round(plan.beatsPerJob),
-        round(plan.writeUnitsPerSecond.index),
-        String(plan.shards),
-      ].map((text): Cell => [text, paint]);
-    }),
-  });
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { limitsFromEnvironment, settingsFromEnvironment } from '../../../settings/environment.ts';
-import { resolveSettings } from '../../../settings/settings.ts';
+import { beatIntervalMs } from '../../../settings/heartbeat-timing.ts';
+import { resolveSettings, type Settings } from '../../../settings/settings.ts';
 import { defined } from '../../../wire/defined.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
-import { type LeaseChoice, leaseChoices, withLease } from '../../plan/lease-trade.ts';
 import { type PlanSettings, planFor, type Workload } from '../../plan/plan.ts';
 import { listPrices, type Prices } from '../../plan/prices.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
@@ -49,7 +49,7 @@ interface PlanOptions {
 export function createCommand(context: CliContext): Command {
   const bytes = numberOption(0, 262_144);
   const command = new Command('plan')
-    .description('estimate capacity, monthly cost, shards and recovery time, and compare lease lengths')
+    .description('estimate capacity, monthly cost, shards and recovery time')
     .option('--running <n>', 'jobs that run at the same time', positiveOption)
     .option('--rate <n>', 'jobs started per second', positiveOption)
     .option('--duration <duration>', 'how long one job runs', durationOption)
@@ -111,21 +111,14 @@ function plan(
   const pools = { functions: options.lambdaPools, containerHours: options.fargateHours };
   const watching = { ...options, pools };
   const planned = planFor(workload, settings, prices, watching);
-  const choices = leaseChoices(workload, settings, prices, watching);
-  output.json({ workload, leaseMs, heartbeatMs, plan: planned, choices: choices.map(choiceAsJson), prices });
-  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, choices, prices });
+  output.json({ workload, leaseMs, heartbeatMs, plan: planned, prices });
+  if (!output.isJson) showPlan(output, { workload, settings, plan: planned, prices });
 }
 
 const oneMore = (text: string, before: readonly number[]): readonly number[] => [
   ...before,
   positiveOption(text),
 ];
-
-const choiceAsJson = ({ leaseMs, heartbeatMs, plan: { lines: _, ...rest } }: LeaseChoice) => ({
-  leaseMs,
-  heartbeatMs,
-  ...rest,
-});
 
 function share(text: string): number {
   const value = Number(text);
@@ -181,6 +174,12 @@ function settingsOf(
     limitsFromEnvironment(environment),
   );
 }
+
+const withLease = (settings: Settings, leaseMs: number): Settings => ({
+  ...settings,
+  leaseMs,
+  heartbeatMs: beatIntervalMs(leaseMs, settings),
+});
 
 function readPrices(file: string): Prices {
   let given: unknown;

@@ -109,12 +109,14 @@ export const otherStackIn = (directory: string): number | undefined =>
 
 function livingPidIn(file: string): number | undefined {
   const pid = pidIn(file);
-  if (pid === undefined || pid === process.pid) return undefined;
+  return pid !== undefined && pid !== process.pid && isAlive(pid) ? pid : undefined;
+}
+
+export function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return pid;
+    return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

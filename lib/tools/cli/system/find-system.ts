@@ -3,6 +3,7 @@ import { isOnAws } from '../../../aws/sqs/queue-age.ts';
 import { defined } from '../../../wire/defined.ts';
 import { resourceVariables } from '../../../wire/environment.ts';
 import {
+  isAlive,
   LOCAL_STATE_FILE,
   type LocalState,
   onlyKnownVariables,
@@ -101,13 +102,4 @@ function readLocalState(file: string): LocalState | undefined {
   if (pid !== 0 && !isAlive(pid)) return undefined;
   const known = onlyKnownVariables(environment);
   return { pid, tableName, queueUrl, consoleUrl, schedules, environment: known };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -81,14 +81,16 @@ export async function runFirstMinute(options: FirstMinuteOptions): Promise<Repor
 
   const rows = new Map<string, Job | undefined>();
   let killed: { readonly pid: number; readonly at: number } | undefined;
-  const narrate = createNarrator(print, long.jobId, poison.jobId);
   const giveUpAt = Date.now() + GIVE_UP_MS;
   while (!signal.aborted && Date.now() < giveUpAt) {
     const open = plans.filter(({ jobId }) => !isEnded(rows.get(jobId)));
     if (open.length === 0) break;
     await Promise.all(open.map(async ({ jobId }) => rows.set(jobId, await store.read(jobId))));
-    killed ??= killWorkerOf(options.stack, rows.get(long.jobId));
-    narrate(rows, killed?.pid);
+    if (killed === undefined) {
+      killed = killWorkerOf(options.stack, rows.get(long.jobId));
+      if (killed !== undefined)
+        print(`worker ${killed.pid} killed with SIGKILL, in the middle of ${long.jobId}`);
+    }
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
   }
   return reportOf(plans, rows, long.jobId, poison.jobId, killed);
@@ -103,37 +105,6 @@ function killWorkerOf(stack: LocalStack, job: Job | undefined) {
   const worker = stack.workers().find(({ event }) => jobIdsOf(event).includes(job.jobId));
   if (worker === undefined || !stack.signal(worker.pid, 'kill')) return undefined;
   return { pid: worker.pid, at: Date.now() };
-}
-
-function createNarrator(print: (line: string) => void, long: string, poison: string) {
-  const printed = new Set<string>();
-  const once = (key: string, isSo: boolean, line: string) => {
-    if (!isSo || printed.has(key)) return;
-    printed.add(key);
-    print(line);
-  };
-  return (rows: ReadonlyMap<string, Job | undefined>, killedPid: number | undefined) => {
-    const job = rows.get(long);
-    once(
-      'kill',
-      killedPid !== undefined,
-      `worker ${killedPid} killed with SIGKILL, in the middle of ${long}`,
-    );
-    once(
-      'lapse',
-      killedPid !== undefined && lapseOf(job) !== undefined,
-      `its lease lapsed; the reaper gave ${long} to the next worker`,
-    );
-    once(
-      'resume',
-      job?.status === 'done' && lapseOf(job) !== undefined,
-      `${long} resumed from its checkpoint and is done`,
-    );
-    const bad = rows.get(poison);
-    for (let n = 1; n <= (bad?.crashes ?? 0); n++)
-      once(`poison${n}`, true, `${poison} has killed ${n === 1 ? 'its cell' : `${n} cells`}`);
-    once('quarantine', bad?.status === 'failed', `${poison} is quarantined: it will kill no more workers`);
-  };
 }
 
 /** Uses the claims, because progress clears `crashes`. */

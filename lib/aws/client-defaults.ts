@@ -8,6 +8,15 @@ export const clientDefaults = {
   customUserAgent: 'leasehold',
 };
 
+const CONNECTION_TIMEOUT_MS = 1000;
+
+/** A request that hangs fails, also while it connects. */
+export const timeouts = (requestTimeout: number) => ({
+  connectionTimeout: CONNECTION_TIMEOUT_MS,
+  requestTimeout,
+  throwOnRequestTimeout: true,
+});
+
 /** The SDK's logger copies every request and reply, a third of a batch's cost. */
 export function withoutLogger<T extends { readonly middlewareStack: { remove(name: string): boolean } }>(
   client: T,

@@ -1,6 +1,6 @@
-import type { EventBridgeClientConfig } from '@aws-sdk/client-eventbridge';
+import { hostname } from 'node:os';
 import type { Configuration } from '../settings/environment.ts';
-import { systemClock } from './clock.ts';
+import { systemClock, systemRandom } from './clock.ts';
 import { type ConnectOptions, connect, identityOf } from './connect.ts';
 import { reportThrottles } from './dynamodb/count-throttles.ts';
 import { createEventBridgeEvents, noEvents } from './eventbridge.ts';
@@ -8,14 +8,14 @@ import { createPowertoolsTelemetry, type PowertoolsTelemetry } from './telemetry
 
 export interface ConnectDeployedOptions extends Pick<ConnectOptions, 'dynamodb' | 'sqs' | 'polls'> {
   readonly configuration: Configuration;
-  readonly actor: string;
+  /** @default - host name, process ID and a random suffix */
+  readonly actor?: string;
   readonly telemetry?: PowertoolsTelemetry;
-  /** @default - region and credentials of `dynamodb`, so that an assumed role reaches every client */
-  readonly eventbridge?: EventBridgeClientConfig;
 }
 
 export function connectDeployed(options: ConnectDeployedOptions) {
-  const { configuration, actor, dynamodb, sqs, polls } = options;
+  const { configuration, dynamodb, sqs, polls } = options;
+  const { actor = `${hostname()}-${process.pid}-${systemRandom.unique()}` } = options;
   const { settings, resources, routing } = configuration;
   const { tableName, queueUrl, serviceName, eventBusName } = resources;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
@@ -24,6 +24,7 @@ export function connectDeployed(options: ConnectDeployedOptions) {
   const connection = connect({ tableName, settings, dynamodb, sqs, polls, onStoreFailures, onThrottled });
   return {
     ...connection,
+    actor,
     settings,
     telemetry,
     store: connection.storeOf(actor),
@@ -34,7 +35,7 @@ export function connectDeployed(options: ConnectDeployedOptions) {
           busName: eventBusName,
           serviceName,
           telemetry,
-          config: options.eventbridge ?? identityOf(dynamodb),
+          config: identityOf(dynamodb),
         })
       : noEvents,
   };

@@ -1,7 +1,7 @@
-import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
-import { type ClockGuard, createClockGuard } from '../protocol/clock-guard.ts';
-import type { Clock, JobQueue, JobStore, Random, Table } from '../protocol/ports.ts';
+import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { SQSClientConfig } from '@aws-sdk/client-sqs';
+import { createClockGuard } from '../protocol/clock-guard.ts';
+import type { Clock, Random } from '../protocol/ports.ts';
 import { createJobStore } from '../protocol/store/job-store.ts';
 import type { Settings } from '../settings/settings.ts';
 import { defined } from '../wire/defined.ts';
@@ -29,18 +29,6 @@ export interface ConnectOptions {
   readonly random?: Random;
 }
 
-export interface Connection {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly dynamoDb: DynamoDBClient;
-  readonly sqs: SQSClient;
-  readonly clockGuard: ClockGuard;
-  readonly table: Table;
-  storeOf(actor: string, settings?: Settings): JobStore;
-  queueAt(queueUrl: string, routing?: Routing): JobQueue;
-  close(): void;
-}
-
 /** Region, credentials and endpoint of every AWS client. */
 export interface AwsOptions {
   /** @default - the AWS SDK's standard chain */
@@ -58,7 +46,7 @@ export const identityOf = ({
   defined({ region, credentials });
 
 /** Sends nothing until used. */
-export function connect(options: ConnectOptions): Connection {
+export function connect(options: ConnectOptions) {
   const { tableName, settings, clock = systemClock, random = systemRandom, onThrottled } = options;
   const clockGuard = createClockGuard({ skewMs: settings.skewMs, clock });
   const dynamoDb = createDynamoDbClient({ clock, clockGuard, config: options.dynamodb, onThrottled });
@@ -74,8 +62,9 @@ export function connect(options: ConnectOptions): Connection {
     sqs,
     clockGuard,
     table,
-    storeOf: (actor, own = settings) => createJobStore({ table, clock, random, settings: own, actor }),
-    queueAt: (queueUrl, routing) =>
+    storeOf: (actor: string, own = settings) =>
+      createJobStore({ table, clock, random, settings: own, actor }),
+    queueAt: (queueUrl: string, routing?: Routing) =>
       createSqsQueue({
         client: sqs,
         clock,
@@ -83,7 +72,7 @@ export function connect(options: ConnectOptions): Connection {
         queueUrl: routing === undefined ? queueUrl : ownQueueUrl(queueUrl, routing),
         urlFor: routing && ((type) => queueUrlFor(queueUrl, routing.pools, type)),
       }),
-    close() {
+    close(): void {
       dynamoDb.destroy();
       sqs.destroy();
     },

@@ -5,11 +5,10 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import type { Events, Telemetry } from '../protocol/ports.ts';
 import { EVENT_SOURCE } from '../wire/events.ts';
-import { ownClientConfig } from './client-defaults.ts';
+import { ownClientConfig, timeouts } from './client-defaults.ts';
 
 /** EventBridge limit. */
 const MAX_ENTRIES = 10;
-const CONNECTION_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;
 
 export interface EventBridgeEventsOptions {
@@ -28,11 +27,7 @@ export function createEventBridgeEvents(options: EventBridgeEventsOptions): Even
     async publish(events) {
       client ??= new EventBridgeClient({
         maxAttempts: 2,
-        requestHandler: {
-          connectionTimeout: CONNECTION_TIMEOUT_MS,
-          requestTimeout: REQUEST_TIMEOUT_MS,
-          throwOnRequestTimeout: true,
-        },
+        requestHandler: timeouts(REQUEST_TIMEOUT_MS),
         ...ownClientConfig('EVENTBRIDGE'),
         ...options.config,
       });

@@ -1,13 +1,6 @@
 import type { Clock } from './ports.ts';
 
-/** Compares this clock with the `Date` header of DynamoDB's replies, which has a resolution of one second. */
-export interface ClockGuard {
-  observe(reply: { readonly tookMs: number; readonly receivedAt: number; readonly date: string }): void;
-  /** Undefined before the first usable reply and after a clock step. */
-  offset(): ClockOffset | undefined;
-  /** Whether this process may claim and reap. An unknown offset counts as sound, a stepped clock does not. */
-  isSound(): boolean;
-}
+export type ClockGuard = ReturnType<typeof createClockGuard>;
 
 export interface ClockOffset {
   /** Positive when this clock is ahead. */
@@ -20,10 +13,11 @@ const HALF_A_SECOND = 500;
 /** Clocks drift, so after this time a less certain reply may replace the measurement. */
 const TRUSTED_FOR_MS = 30_000;
 
+/** Compares this clock with the `Date` header of DynamoDB's replies, which has a resolution of one second. */
 export function createClockGuard(options: {
   readonly skewMs: number;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-}): ClockGuard {
+}) {
   const { skewMs, clock } = options;
   let best: ClockOffset | undefined;
   /** Lead of the wall clock over the monotonic one; a change means a step or a suspended machine. */
@@ -31,7 +25,7 @@ export function createClockGuard(options: {
   const aheadNow = () => clock.now() - clock.monotonic();
   const hasStepped = () => best !== undefined && Math.abs(aheadNow() - ahead) > skewMs / 4;
   return {
-    observe({ tookMs, receivedAt, date }) {
+    observe({ tookMs, receivedAt, date }: { tookMs: number; receivedAt: number; date: string }): void {
       const serverAt = Date.parse(date);
       if (Number.isNaN(serverAt)) return;
       const halfTrip = tookMs / 2;
@@ -44,8 +38,10 @@ export function createClockGuard(options: {
       best = measured;
       ahead = aheadNow();
     },
+    /** Undefined before the first usable reply and after a clock step. */
     offset: () => (hasStepped() ? undefined : best),
-    isSound: () =>
+    /** Whether this process may claim and reap. An unknown offset counts as sound, a stepped clock does not. */
+    isSound: (): boolean =>
       best === undefined || (!hasStepped() && Math.abs(best.offsetMs) - best.uncertaintyMs <= skewMs / 2),
   };
 }

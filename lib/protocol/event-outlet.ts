@@ -2,17 +2,13 @@ import type { LeaseholdEvent } from '../wire/events.ts';
 import type { Clock, Events, Telemetry } from './ports.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
-/** Publishes in the background; drops and counts events beyond a bounded backlog. */
-export interface EventOutlet {
-  publish(events: readonly LeaseholdEvent[]): void;
-  /** Waits a few seconds at most; call it before the process may freeze. */
-  settle(): Promise<void>;
-}
+export type EventOutlet = ReturnType<typeof createEventOutlet>;
 
 const MAX_WAITING = 10_000;
 const PUBLISHED_AT_ONCE = 100;
 const PATIENCE_MS = 3000;
 
+/** Publishes in the background; drops and counts events beyond a bounded backlog. */
 export function createEventOutlet({
   events,
   telemetry,
@@ -21,7 +17,7 @@ export function createEventOutlet({
   readonly events: Events;
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
   readonly clock: Pick<Clock, 'sleep'>;
-}): EventOutlet {
+}) {
   let waiting: LeaseholdEvent[] = [];
   let dropped = 0;
   let draining: Promise<void> | undefined;
@@ -40,14 +36,15 @@ export function createEventOutlet({
   };
 
   return {
-    publish(more) {
+    publish(more: readonly LeaseholdEvent[]): void {
       if (more.length === 0) return;
       const room = Math.max(0, MAX_WAITING - waiting.length);
       dropped += Math.max(0, more.length - room);
       waiting.push(...more.slice(0, room));
       draining ??= drain();
     },
-    async settle() {
+    /** Waits a few seconds at most; call it before the process may freeze. */
+    async settle(): Promise<void> {
       if (draining !== undefined) await waitAtMost(PATIENCE_MS, draining, clock);
       const lost = dropped + waiting.length;
       if (lost > 0) telemetry.warn('events not published', { count: lost, reason: 'the bus is too slow' });

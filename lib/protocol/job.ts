@@ -1,5 +1,6 @@
 import type { JsonValue } from '../wire/message.ts';
 import type { TraceContext } from '../wire/trace.ts';
+import type { Dispatch } from './decisions/dispatch.ts';
 import type { DataName } from './rows/data-pointer.ts';
 
 /** `pending` is leased to the queue, `running` to one claim. `revive` reopens `failed` and `cancelled` jobs. */
@@ -172,6 +173,33 @@ export interface Claim {
   readonly attempt: number;
   readonly startedAt: number;
   readonly rowAtClaim?: RowAtClaim;
+}
+
+/** How a claim fails for good. Set `crashes` and `releases` if they, not errors, are the reason. */
+export interface FailedEnd<Text = string> {
+  readonly errors: number;
+  readonly crashes?: number;
+  readonly releases?: number;
+  readonly lastError: Text;
+}
+
+/** How a claim returns its job to the queue. */
+export interface QueuedEnd<Text = string> {
+  readonly errors: number;
+  readonly releases?: number;
+  readonly lastError?: Text;
+  readonly dispatch: Dispatch;
+}
+
+/** How the claim of a dead cell becomes the next one. */
+export interface Restart<Text = string> {
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly crashes: number;
+  readonly releases: number;
+  readonly lastError: Text;
+  /** Excludes the wait before the restart from the attempt. */
+  readonly diedAt: number;
 }
 
 export const claimOf = (job: RunningJob): Claim => ({

@@ -5,8 +5,19 @@ import type { TraceContext } from '../wire/trace.ts';
 import type { ClaimOutcome } from './decisions/decide-claim.ts';
 import type { Dispatch } from './decisions/dispatch.ts';
 import type { MissingDataError, NewerFormatError, QueueUnavailableError } from './errors.ts';
-import type { Claim, ClaimCounts, Job, LeaseEntry, PendingJob, RunningJob, TypeLimits } from './job.ts';
-import type { LimitStore } from './limits/limit-store.ts';
+import type {
+  Claim,
+  ClaimCounts,
+  FailedEnd,
+  Job,
+  LeaseEntry,
+  PendingJob,
+  QueuedEnd,
+  Restart,
+  RunningJob,
+  TypeLimits,
+} from './job.ts';
+import type { LimitStore } from './limits/limit-verbs.ts';
 import type { RejectedMessage } from './writes/operator-writes.ts';
 import type { ReapAction } from './writes/reaper-writes.ts';
 import type { BatchResult, Row, RowWrite, WriteResult } from './writes/row-write.ts';
@@ -138,31 +149,11 @@ export interface JobStore extends LimitStore {
   completeMany(
     ends: readonly { readonly claim: Claim; readonly result?: JsonValue; readonly progress?: JsonValue }[],
   ): Promise<(FencedOutcome | { outcome: 'failed'; error: Error })[]>;
-  retry(
-    claim: Claim,
-    next: { errors: number; lastError: string; dispatch: Dispatch },
-  ): Promise<FencedOutcome>;
-  /** Pass `crashes` and `releases` if they, not errors, are the reason. */
-  fail(
-    claim: Claim,
-    end: { errors: number; crashes?: number; releases?: number; lastError: string },
-  ): Promise<FencedOutcome>;
+  retry(claim: Claim, next: QueuedEnd & { readonly lastError: string }): Promise<FencedOutcome>;
+  fail(claim: Claim, end: FailedEnd): Promise<FencedOutcome>;
   /** Ends the claim of a dead cell and grants the next one, without the queue. */
-  restart(
-    claim: Claim,
-    next: {
-      owner: string;
-      leaseMs: number;
-      crashes: number;
-      releases: number;
-      lastError: string;
-      diedAt: number;
-    },
-  ): Promise<RestartOutcome>;
-  release(
-    claim: Claim,
-    next: { errors: number; releases: number; lastError?: string; dispatch: Dispatch },
-  ): Promise<FencedOutcome>;
+  restart(claim: Claim, next: Restart): Promise<RestartOutcome>;
+  release(claim: Claim, next: QueuedEnd): Promise<FencedOutcome>;
   /** Releases a claim whose reply was lost, if it was granted. */
   releaseUnknown(jobId: string, owner: string, dispatch: Dispatch): Promise<FencedOutcome>;
   cancelRunning(claim: Claim): Promise<FencedOutcome>;
@@ -195,6 +186,14 @@ export interface ReceivedMessage {
   readonly trace?: TraceContext;
 }
 
+export interface OutgoingMessage {
+  readonly body: string;
+  readonly type?: string;
+  readonly key?: string;
+  readonly delaySeconds?: number;
+  readonly awsTraceHeader?: string;
+}
+
 interface HintsSent {
   readonly sent: number;
   readonly failed: readonly string[];
@@ -205,15 +204,7 @@ export interface JobQueue {
   /** 10 per request; retries failed ones. */
   sendHints(hints: readonly Hint[]): Promise<HintsSent>;
   /** 10 per request; retries failed ones. */
-  sendJobs(
-    bodies: readonly {
-      readonly body: string;
-      readonly type?: string;
-      readonly key?: string;
-      readonly delaySeconds?: number;
-      readonly awsTraceHeader?: string;
-    }[],
-  ): Promise<readonly SentMessage[]>;
+  sendJobs(messages: readonly OutgoingMessage[]): Promise<readonly SentMessage[]>;
   receive(request: {
     max: number;
     waitSeconds: number;

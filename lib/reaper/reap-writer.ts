@@ -2,12 +2,12 @@ import { decideReap } from '../protocol/decisions/decide-reap.ts';
 import { StoreUnavailableError, ThrottledError } from '../protocol/errors.ts';
 import type { EventOutlet } from '../protocol/event-outlet.ts';
 import type { LeaseEntry } from '../protocol/job.ts';
+import { passOn } from '../protocol/limits/pass-on.ts';
 import type { Hint, ReapOutcome } from '../protocol/ports.ts';
 import { waitAtMost } from '../protocol/wait-at-most.ts';
 import type { ReapAction } from '../protocol/writes/reaper-writes.ts';
 import { reclaimDelayBound } from '../settings/recovery-bound.ts';
 import type { ReaperDeps } from './deps.ts';
-import { leaveGroups } from './leave-groups.ts';
 import { eventsOf } from './report.ts';
 import { COUNTED, leaveBehind, type SweepTally } from './sweep-counts.ts';
 
@@ -123,6 +123,15 @@ function count(
   const delay = at - entry.leaseUntil;
   telemetry.gauge('ReclaimDelay', delay);
   if (delay > reclaimDelayBound(settings) && !isCatchingUp) telemetry.count('ReaperLate');
+}
+
+/** A reclaimed job keeps its place for its next claim. */
+async function leaveGroups(deps: ReaperDeps, written: readonly Verdict[]): Promise<void> {
+  for (const { entry, action } of written) {
+    const { group, jobId, attempt } = entry;
+    if (group === undefined || 'dispatch' in action) continue;
+    await passOn(deps, group, () => deps.store.leave({ group, jobId, attempt }));
+  }
 }
 
 /** A lost hint costs time, never a job: the row is found again when its dispatch lease ends. */

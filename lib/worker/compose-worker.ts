@@ -1,6 +1,5 @@
-import { hostname } from 'node:os';
-import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { systemClock, systemRandom } from '../aws/clock.ts';
+import { systemClock } from '../aws/clock.ts';
+import type { AwsOptions } from '../aws/connect.ts';
 import { connectDeployed } from '../aws/connect-deployed.ts';
 import { createPowertoolsTelemetry, type PowertoolsTelemetry } from '../aws/telemetry.ts';
 import { createControlReader } from '../protocol/limits/control.ts';
@@ -10,14 +9,6 @@ import { createCells, type Handlers } from './cells/create-cells.ts';
 import { createClockCheck } from './intake/clock-check.ts';
 import { createCrashThrottle } from './run/crash-throttle.ts';
 import { createHeartLoop } from './run/heart-loop.ts';
-import type { WorkerParts } from './worker-parts.ts';
-
-interface AwsAddress {
-  readonly endpoint?: string;
-  readonly region?: string;
-  /** Keys, or a provider such as `fromTemporaryCredentials()`. */
-  readonly credentials?: DynamoDBClientConfig['credentials'];
-}
 
 export interface WorkerConnectOptions {
   /** @internal */
@@ -25,9 +16,9 @@ export interface WorkerConnectOptions {
   /** The worker's name in rows and log lines. @default - host name, process ID and a random suffix */
   readonly worker?: string;
   /** @default - the AWS SDK's standard chain */
-  readonly dynamodb?: AwsAddress;
+  readonly dynamodb?: AwsOptions;
   /** @default - region and credentials of `dynamodb` */
-  readonly sqs?: AwsAddress;
+  readonly sqs?: AwsOptions;
   /** @internal */
   readonly telemetry?: PowertoolsTelemetry;
 }
@@ -44,40 +35,19 @@ export interface HostOptions extends WorkerConnectOptions {
   readonly spare?: boolean;
 }
 
-export type WorkerConnection = ReturnType<typeof connectWorker>;
-
-export type ComposedWorker = WorkerConnection & WorkerParts;
-
-export function connectWorker(options: WorkerConnectOptions) {
-  const { configuration, telemetry, dynamodb, sqs } = options;
-  const worker = options.worker ?? `${hostname()}-${process.pid}-${systemRandom.unique()}`;
-  const aws = connectDeployed({ configuration, actor: worker, telemetry, dynamodb, sqs });
-  const control = createControlReader(aws);
-  // Any reply carries the time, and the intake needs this row anyway.
-  const askTheTime = () => control.current(0);
-  return {
-    ...aws,
-    worker,
-    control,
-    clockCheck: createClockCheck({ ...aws, guard: aws.clockGuard, askTheTime }),
-    close: async () => aws.close(),
-  };
-}
+export type ComposedWorker = ReturnType<typeof composeHost>;
 
 export const composeWorker = (options: ComposeOptions): ComposedWorker =>
   composeHost(options, (given) => createCells(options.handlers, given));
 
 /** Starts the cells first because they take longest. */
-export function composeHost(
-  options: HostOptions,
-  makeCells: (options: CellsOptions) => Cells,
-): ComposedWorker {
-  const { settings, resources } = options.configuration;
+export function composeHost(options: HostOptions, makeCells: (options: CellsOptions) => Cells) {
+  const { configuration, dynamodb, sqs } = options;
+  const { settings, resources } = configuration;
   const { serviceName } = resources;
   const telemetry = options.telemetry ?? createPowertoolsTelemetry({ serviceName, ...settings });
-  const clock = systemClock;
   const cells = makeCells({
-    clock,
+    clock: systemClock,
     telemetry,
     settings,
     serviceName,
@@ -85,9 +55,14 @@ export function composeHost(
     concurrency: options.concurrency ?? 1,
     spare: options.spare,
   });
-  const connection = connectWorker({ ...options, telemetry });
+  const aws = connectDeployed({ configuration, actor: options.worker, telemetry, dynamodb, sqs });
+  const control = createControlReader(aws);
+  // Any reply carries the time, and the intake needs this row anyway.
+  const askTheTime = () => control.current(0);
+  const clockCheck = createClockCheck({ ...aws, guard: aws.clockGuard, askTheTime });
   const heart = createHeartLoop({
-    ...connection,
+    ...aws,
+    clockCheck,
     onFailure: ({ jobId, attempt }, error) =>
       telemetry.warn('heartbeat failed', {
         jobId,
@@ -96,14 +71,17 @@ export function composeHost(
       }),
   });
   return {
-    ...connection,
+    ...aws,
+    worker: aws.actor,
+    control,
+    clockCheck,
     heart,
     cells,
-    crashThrottle: createCrashThrottle(clock, telemetry),
-    async close() {
+    crashThrottle: createCrashThrottle(systemClock, telemetry),
+    async close(): Promise<void> {
       await heart.close();
       await cells.close();
-      await connection.close();
+      aws.close();
     },
   };
 }

@@ -10,24 +10,18 @@ const LOAD_WITHIN_MS = 30_000;
 export const jobsModuleUrl = (jobs: string | URL): URL =>
   typeof jobs === 'string' && !jobs.startsWith('file:') ? pathToFileURL(resolve(jobs)) : new URL(jobs);
 
-export async function loadJobsModule(
-  jobs: string | URL,
-  { withinMs = LOAD_WITHIN_MS }: { readonly withinMs?: number } = {},
-): Promise<Registry> {
+export async function loadJobsModule(jobs: string | URL): Promise<Registry> {
   const url = jobsModuleUrl(jobs);
   const file = url.protocol === 'file:' ? fileURLToPath(url) : url.href;
   if (url.protocol === 'file:' && !existsSync(url))
     throw new JobsModuleError(file, `there is no such file. Name the file that says: ${EXPORT_THIS}`);
-  return loadRegistry(() => import(url.href), file, withinMs);
+  return loadRegistry(() => import(url.href), file);
 }
 
-export const loadRegistry = async (
-  load: () => Promise<object>,
-  file: string,
-  withinMs = LOAD_WITHIN_MS,
-): Promise<Registry> => registryIn(await importWithin(load, file, withinMs), file);
+export const loadRegistry = async (load: () => Promise<object>, file: string): Promise<Registry> =>
+  registryIn(await importInTime(load, file), file);
 
-async function importWithin(load: () => Promise<object>, file: string, withinMs: number): Promise<object> {
+async function importInTime(load: () => Promise<object>, file: string): Promise<object> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -35,10 +29,10 @@ async function importWithin(load: () => Promise<object>, file: string, withinMs:
         reject(
           new JobsModuleError(
             file,
-            `it is still loading after ${withinMs} ms. A top-level await that waits for a service belongs in the handlers`,
+            `it is still loading after ${LOAD_WITHIN_MS} ms. A top-level await that waits for a service belongs in the handlers`,
           ),
         ),
-      withinMs,
+      LOAD_WITHIN_MS,
     );
   });
   try {

@@ -1,5 +1,4 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Backoff } from '../protocol/decisions/backoff.ts';
 import type { Settings } from '../settings/settings.ts';
 import { LeaseholdError } from '../wire/leasehold-error.ts';
 import { type JsonValue, quoted } from '../wire/message.ts';
@@ -96,18 +95,9 @@ const surrounded = (definition: JobDefinition, around: RegistryOptions['around']
 export const isRegistry = (value: unknown): value is Registry =>
   typeof value === 'object' && value !== null && (value as Partial<Registry>)[REGISTRY] === true;
 
-export interface TypeTerms {
-  readonly leaseMs: number;
-  readonly fixedLease: boolean;
-  readonly maxAttempts: number;
-  readonly maxCrashes: number;
-  readonly backoff: Backoff;
-  readonly maxRunMs: number;
-  readonly progressTimeoutMs: number;
-  readonly maxStallMs: number;
-}
+export type TypeTerms = ReturnType<typeof termsOf>;
 
-export function termsOf(definition: JobOptions | undefined, settings: Settings): TypeTerms {
+export function termsOf(definition: JobOptions | undefined, settings: Settings) {
   const maxAttempts = definition?.maxAttempts ?? settings.maxAttempts;
   return {
     leaseMs: definition?.lease?.ms ?? settings.leaseMs,

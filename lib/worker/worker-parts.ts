@@ -3,6 +3,7 @@ import type { Clock, Events, JobQueue, JobStore, Random, Telemetry } from '../pr
 import type { Settings } from '../settings/settings.ts';
 import type { Routing } from '../wire/pools.ts';
 import type { Cells } from './cells/cells.ts';
+import type { ClockCheck } from './intake/clock-check.ts';
 import type { CrashThrottle } from './run/crash-throttle.ts';
 import type { Heart } from './run/heart-loop.ts';
 
@@ -24,9 +25,4 @@ export interface WorkerParts {
   /** @default - nothing is paused and no limit changed */
   readonly control?: ControlReader;
   readonly worker: string;
-}
-
-export interface ClockCheck {
-  /** Compares clocks if not done since the last step, or if they differed. Unknown is not sound. */
-  isSound(): Promise<boolean>;
 }

@@ -137,7 +137,6 @@ export function describeLimits(open: () => Harness): void {
     const write = leaveWrite(group, { jobId: id('a'), attempt: 1 });
     expect(await table.apply(write)).toEqual({ applied: false, row: undefined });
     expect(await store.leave({ group: group.name, limit: 1, jobId: id('a'), attempt: 1 })).toEqual({
-      outcome: 'left',
       reserved: [],
     });
     expect(await table.read(group.name)).toBeUndefined();

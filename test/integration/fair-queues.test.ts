@@ -63,7 +63,7 @@ async function received(count: number) {
 async function everySender(): Promise<Record<string, typeof sent>> {
   const worker = stack.worker(registry);
   const run = createWorkerHandler(registry, { parts: worker });
-  const consume = createDeadLetterHandler({ parts: worker });
+  const consume = createDeadLetterHandler(worker);
   const sqs = { ...local, endpoint: stack.sqs.endpoint };
   const dynamodb = { ...local, endpoint: stack.dynamodb.endpoint };
   const client = createClient({ registry, table: stack.tableName, dynamodb, sqs });

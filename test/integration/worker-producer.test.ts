@@ -156,7 +156,7 @@ describe('the dead-letter consumer', () => {
   const take = async (body: string) => {
     await stack.direct.queue.sendJobs([{ body }]);
     const received = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
-    const handler = createDeadLetterHandler({ parts: stack.worker(registry) });
+    const handler = createDeadLetterHandler(stack.worker(registry));
     return { received, failures: await invoke(handler, received) };
   };
 

@@ -22,7 +22,7 @@ const sqs = new SQSClient({ region: 'eu-west-1' });
 let mock: ReturnType<typeof mockClient>;
 
 const queues = (attributes: Readonly<Record<string, Record<string, string>>>) => {
-  mock.on(GetQueueAttributesCommand).callsFake(({ QueueUrl }) => {
+  mock.on(GetQueueAttributesCommand).callsFake(async ({ QueueUrl }) => {
     const found = attributes[String(QueueUrl).split('/').at(-1) ?? ''];
     if (found === undefined) throw new QueueDoesNotExist({ message: 'none', $metadata: {} });
     return { Attributes: found };

@@ -3,10 +3,8 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { STORE_ATTEMPTS, STORE_TIMEOUT_MS } from '../../settings/heartbeat-timing.ts';
-import { clientDefaults, ownClientConfig, withoutLogger } from '../client-defaults.ts';
+import { clientDefaults, ownClientConfig, timeouts, withoutLogger } from '../client-defaults.ts';
 import { countThrottles, type OnThrottled } from './count-throttles.ts';
-
-const CONNECTION_TIMEOUT_MS = 1000;
 
 export interface DynamoDbClientOptions {
   readonly clock: Clock;
@@ -23,9 +21,7 @@ export function createDynamoDbClient(options: DynamoDbClientOptions): DynamoDBCl
       ...clientDefaults,
       maxAttempts: STORE_ATTEMPTS,
       requestHandler: {
-        connectionTimeout: CONNECTION_TIMEOUT_MS,
-        requestTimeout: STORE_TIMEOUT_MS,
-        throwOnRequestTimeout: true,
+        ...timeouts(STORE_TIMEOUT_MS),
         httpsAgent: { maxSockets },
         httpAgent: { maxSockets },
       },

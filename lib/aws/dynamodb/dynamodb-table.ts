@@ -6,7 +6,7 @@ import { fromItem } from './attributes.ts';
 import { type BatchedWrite, batchedWrite } from './batch-statement.ts';
 import { applyBatch, endOfRequest } from './batch-writes.ts';
 import { documentClientOf } from './client.ts';
-import { storeError } from './errors.ts';
+import { answered } from './errors.ts';
 import { isEmptyRange, queryInput } from './index-query.ts';
 import { readMany } from './read-many.ts';
 import { createSingleRows } from './single-rows.ts';
@@ -29,13 +29,8 @@ export function createDynamoDbTable(options: DynamoDbTableOptions): Table {
   const documents = documentClientOf(client);
   const rows = createSingleRows(documents, tableName);
   const { read, apply } = rows;
-  const sendQuery = async (input: ReturnType<typeof queryInput>) => {
-    try {
-      return await client.send(new QueryCommand(input));
-    } catch (error) {
-      throw storeError('Query', error);
-    }
-  };
+  const sendQuery = (input: ReturnType<typeof queryInput>) =>
+    answered('Query', client.send(new QueryCommand(input)));
 
   return {
     read,

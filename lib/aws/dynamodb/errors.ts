@@ -59,6 +59,12 @@ export function storeError(operation: string, error: unknown): Error {
   return new StoreUnavailableError(operation, error);
 }
 
+/** Gives every failure of a request one of the store's errors. */
+export const answered = <Reply>(operation: string, request: Promise<Reply>): Promise<Reply> =>
+  request.catch((error: unknown) => {
+    throw storeError(operation, error);
+  });
+
 export function statementError(operation: string, { Code, Message }: StatementError): Error {
   const cause = new Error(Message ?? 'no message');
   cause.name = Code ?? 'Unknown';

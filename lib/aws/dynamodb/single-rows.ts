@@ -2,21 +2,15 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { BatchResult, Row, RowWrite, WriteResult } from '../../protocol/writes/row-write.ts';
 import { fromItem } from './attributes.ts';
-import { storeError, writeError } from './errors.ts';
+import { answered, writeError } from './errors.ts';
 import { updateExpression } from './update-expression.ts';
 
 export type SingleRows = ReturnType<typeof createSingleRows>;
 
 export function createSingleRows(documents: DynamoDBDocumentClient, tableName: string) {
   const read = async (jobId: string): Promise<Row | undefined> => {
-    try {
-      const reply = await documents.send(
-        new GetCommand({ TableName: tableName, Key: { jobId }, ConsistentRead: true }),
-      );
-      return reply.Item;
-    } catch (error) {
-      throw storeError('GetItem', error);
-    }
+    const command = new GetCommand({ TableName: tableName, Key: { jobId }, ConsistentRead: true });
+    return (await answered('GetItem', documents.send(command))).Item;
   };
 
   const apply = async (write: RowWrite): Promise<WriteResult> => {

@@ -2,7 +2,7 @@ import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynam
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Cursor, IndexPage } from '../../protocol/ports.ts';
 import { documentClientOf } from './client.ts';
-import { storeError } from './errors.ts';
+import { answered } from './errors.ts';
 
 export type TableInspection = ReturnType<typeof createTableInspection>;
 
@@ -43,42 +43,33 @@ export function createTableInspection(options: {
       readonly limit?: number;
       readonly status?: string;
     }): Promise<IndexPage> {
-      try {
-        const reply = await documents.send(
-          new ScanCommand({
-            TableName,
-            Limit: limit,
-            ExclusiveStartKey: cursor,
-            ...(status === undefined ? undefined : onlyWith(status)),
-          }),
-        );
-        return { rows: reply.Items ?? [], cursor: reply.LastEvaluatedKey };
-      } catch (error) {
-        throw storeError('Scan', error);
-      }
+      const command = new ScanCommand({
+        TableName,
+        Limit: limit,
+        ExclusiveStartKey: cursor,
+        ...(status === undefined ? undefined : onlyWith(status)),
+      });
+      const reply = await answered('Scan', documents.send(command));
+      return { rows: reply.Items ?? [], cursor: reply.LastEvaluatedKey };
     },
 
     async describe(): Promise<TableDescription> {
-      try {
-        const { Table: table } = await client.send(new DescribeTableCommand({ TableName }));
-        return {
-          status: table?.TableStatus ?? 'UNKNOWN',
-          rows: table?.ItemCount ?? 0,
-          bytes: table?.TableSizeBytes ?? 0,
-          indexes: (table?.GlobalSecondaryIndexes ?? []).map((index) => {
-            const key = (kind: string) =>
-              index.KeySchema?.find((each) => each.KeyType === kind)?.AttributeName;
-            return {
-              name: index.IndexName ?? '',
-              partitionKey: key('HASH'),
-              sortKey: key('RANGE'),
-              projects: index.Projection?.NonKeyAttributes ?? [],
-            };
-          }),
-        };
-      } catch (error) {
-        throw storeError('DescribeTable', error);
-      }
+      const asked = client.send(new DescribeTableCommand({ TableName }));
+      const { Table: table } = await answered('DescribeTable', asked);
+      return {
+        status: table?.TableStatus ?? 'UNKNOWN',
+        rows: table?.ItemCount ?? 0,
+        bytes: table?.TableSizeBytes ?? 0,
+        indexes: (table?.GlobalSecondaryIndexes ?? []).map((index) => {
+          const key = (kind: string) => index.KeySchema?.find((each) => each.KeyType === kind)?.AttributeName;
+          return {
+            name: index.IndexName ?? '',
+            partitionKey: key('HASH'),
+            sortKey: key('RANGE'),
+            projects: index.Projection?.NonKeyAttributes ?? [],
+          };
+        }),
+      };
     },
   };
 }

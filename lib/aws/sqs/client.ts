@@ -1,7 +1,6 @@
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
-import { clientDefaults, ownClientConfig, withoutLogger } from '../client-defaults.ts';
+import { clientDefaults, ownClientConfig, timeouts, withoutLogger } from '../client-defaults.ts';
 
-const CONNECTION_TIMEOUT_MS = 1000;
 /** Above SQS's longest poll of 20 s. */
 const REQUEST_TIMEOUT_MS = 25_000;
 const MAX_SDK_ATTEMPTS = 3;
@@ -22,11 +21,7 @@ export function createSqsClient(
       md5: false,
       // A queue's URL would override FIPS, dual stack and custom endpoints.
       useQueueUrlAsEndpoint: false,
-      requestHandler: {
-        connectionTimeout: CONNECTION_TIMEOUT_MS,
-        requestTimeout: polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS,
-        throwOnRequestTimeout: true,
-      },
+      requestHandler: timeouts(polls ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS),
       ...ownClientConfig('SQS'),
       ...config,
     }),

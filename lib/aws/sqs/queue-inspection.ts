@@ -1,5 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
+import { answered } from './answered.ts';
 
 /** Keeps CLI help from loading an SDK. */
 const sdk = () => import('@aws-sdk/client-sqs');
@@ -25,29 +26,23 @@ export const isAbsentQueue = (error: unknown): boolean =>
 export type QueueCounts = Pick<QueueDescription, 'visible' | 'inFlight' | 'delayed'>;
 
 export async function describeQueue(client: SQSClient, queueUrl: string): Promise<QueueDescription> {
-  try {
-    const { GetQueueAttributesCommand } = await sdk();
-    const reply = await client.send(
-      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] }),
-    );
-    const given = (reply.Attributes ?? {}) as Readonly<Record<string, string>>;
-    const number = (name: string) => Number(given[name] ?? 0);
-    const redrive = parseRedrive(given.RedrivePolicy);
-    return {
-      arn: given.QueueArn ?? '',
-      visible: number('ApproximateNumberOfMessages'),
-      inFlight: number('ApproximateNumberOfMessagesNotVisible'),
-      delayed: number('ApproximateNumberOfMessagesDelayed'),
-      visibilityTimeoutMs: number('VisibilityTimeout') * 1000,
-      retentionMs: number('MessageRetentionPeriod') * 1000,
-      maxMessageBytes: number('MaximumMessageSize'),
-      isFifo: given.FifoQueue === 'true',
-      policy: given.Policy,
-      redrive,
-    };
-  } catch (error) {
-    throw new QueueUnavailableError('GetQueueAttributes', error);
-  }
+  const { GetQueueAttributesCommand } = await sdk();
+  const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] });
+  const reply = await answered('GetQueueAttributes', client.send(command));
+  const given = (reply.Attributes ?? {}) as Readonly<Record<string, string>>;
+  const number = (name: string) => Number(given[name] ?? 0);
+  return {
+    arn: given.QueueArn ?? '',
+    visible: number('ApproximateNumberOfMessages'),
+    inFlight: number('ApproximateNumberOfMessagesNotVisible'),
+    delayed: number('ApproximateNumberOfMessagesDelayed'),
+    visibilityTimeoutMs: number('VisibilityTimeout') * 1000,
+    retentionMs: number('MessageRetentionPeriod') * 1000,
+    maxMessageBytes: number('MaximumMessageSize'),
+    isFifo: given.FifoQueue === 'true',
+    policy: given.Policy,
+    redrive: parseRedrive(given.RedrivePolicy),
+  };
 }
 
 function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
@@ -60,22 +55,14 @@ function parseRedrive(text: string | undefined): QueueDescription['redrive'] {
 }
 
 export async function sourceQueuesOf(client: SQSClient, deadLetterUrl: string): Promise<readonly string[]> {
-  try {
-    const { ListDeadLetterSourceQueuesCommand } = await sdk();
-    const reply = await client.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: deadLetterUrl }));
-    return reply.queueUrls ?? [];
-  } catch (error) {
-    throw new QueueUnavailableError('ListDeadLetterSourceQueues', error);
-  }
+  const { ListDeadLetterSourceQueuesCommand } = await sdk();
+  const command = new ListDeadLetterSourceQueuesCommand({ QueueUrl: deadLetterUrl });
+  return (await answered('ListDeadLetterSourceQueues', client.send(command))).queueUrls ?? [];
 }
 
 /** Only in the same account and region. */
 export async function queueUrlOf(client: SQSClient, arn: string): Promise<string> {
-  try {
-    const { GetQueueUrlCommand } = await sdk();
-    const reply = await client.send(new GetQueueUrlCommand({ QueueName: arn.split(':').at(-1) ?? '' }));
-    return reply.QueueUrl ?? '';
-  } catch (error) {
-    throw new QueueUnavailableError('GetQueueUrl', error);
-  }
+  const { GetQueueUrlCommand } = await sdk();
+  const command = new GetQueueUrlCommand({ QueueName: arn.split(':').at(-1) ?? '' });
+  return (await answered('GetQueueUrl', client.send(command))).QueueUrl ?? '';
 }

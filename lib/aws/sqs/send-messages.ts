@@ -1,6 +1,6 @@
 import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QueueUnavailableError } from '../../protocol/errors.ts';
-import type { Clock, SentMessage } from '../../protocol/ports.ts';
+import type { Clock, OutgoingMessage, SentMessage } from '../../protocol/ports.ts';
 
 /** SQS limits. */
 export const MAX_ENTRIES = 10;
@@ -14,28 +14,17 @@ export interface SqsQueueOptions {
   readonly client: SQSClient;
   readonly queueUrl: string;
   readonly clock: Pick<Clock, 'sleep'>;
-}
-
-export interface RoutedQueueOptions extends SqsQueueOptions {
   /** @default - `queueUrl` for all */
   readonly urlFor?: (type: string | undefined) => string;
   /** Whether keys become message groups. @default false */
   readonly fair?: boolean;
 }
 
-interface OutgoingMessage {
-  readonly body: string;
-  readonly type?: string;
-  readonly key?: string;
-  readonly delaySeconds?: number;
-  readonly awsTraceHeader?: string;
-}
-
 /** Final: the sender's fault, or no answer after the SDK's retries. */
 type Sending = SentMessage & { readonly isFinal?: boolean };
 
 export async function sendRouted(
-  { urlFor, ...to }: RoutedQueueOptions,
+  { urlFor, ...to }: SqsQueueOptions,
   messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {
   if (urlFor === undefined) return sendMessages(to, messages);
@@ -53,7 +42,7 @@ export async function sendRouted(
 
 /** Ten per request; retries entries that SQS refused temporarily. */
 async function sendMessages(
-  to: Omit<RoutedQueueOptions, 'urlFor'>,
+  to: Omit<SqsQueueOptions, 'urlFor'>,
   messages: readonly OutgoingMessage[],
 ): Promise<SentMessage[]> {
   const outcomes: Sending[] = messages.map(() => ({ outcome: 'failed', reason: 'not sent' }));
@@ -84,7 +73,7 @@ const systemAttributesOf = (awsTraceHeader: string | undefined) =>
 
 /** A request that fails as a whole fails every entry. */
 async function sendBatch(
-  { client, queueUrl, fair }: Omit<RoutedQueueOptions, 'urlFor'>,
+  { client, queueUrl, fair }: Omit<SqsQueueOptions, 'urlFor'>,
   batch: readonly OutgoingMessage[],
 ): Promise<Sending[]> {
   try {

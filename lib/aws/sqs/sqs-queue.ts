@@ -8,12 +8,13 @@ import type { JobQueue, ReceivedMessage } from '../../protocol/ports.ts';
 import { waitAtMost } from '../../protocol/wait-at-most.ts';
 import { hintBody } from '../../wire/message.ts';
 import { TRACEPARENT, traceOf } from '../../wire/trace.ts';
-import { MAX_ENTRIES, type RoutedQueueOptions, type SqsQueueOptions, sendRouted } from './send-messages.ts';
+import { answered } from './answered.ts';
+import { MAX_ENTRIES, type SqsQueueOptions, sendRouted } from './send-messages.ts';
 
 /** Beyond the requested wait: a poll lost in the network must not block the next. */
 const ANSWER_MS = 2000;
 
-export function createSqsQueue(options: RoutedQueueOptions): JobQueue {
+export function createSqsQueue(options: SqsQueueOptions): JobQueue {
   const { client, queueUrl } = options;
   const changeVisibility: JobQueue['changeVisibility'] = (messages, seconds) =>
     inBatches(messages, 'ChangeMessageVisibilityBatch', (entries) =>
@@ -69,22 +70,18 @@ async function poll(
     MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount', 'AWSTraceHeader'],
     MessageAttributeNames: [TRACEPARENT],
   });
-  try {
-    const { Messages = [] } = await client.send(command);
-    return Messages.map((message) => ({
-      messageId: message.MessageId ?? '',
-      receiptHandle: message.ReceiptHandle ?? '',
-      body: message.Body ?? '',
-      sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
-      receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
-      trace: traceOf({
-        traceparent: message.MessageAttributes?.[TRACEPARENT]?.StringValue,
-        awsTraceHeader: message.Attributes?.AWSTraceHeader,
-      }),
-    }));
-  } catch (error) {
-    throw new QueueUnavailableError('ReceiveMessage', error);
-  }
+  const { Messages = [] } = await answered('ReceiveMessage', client.send(command));
+  return Messages.map((message) => ({
+    messageId: message.MessageId ?? '',
+    receiptHandle: message.ReceiptHandle ?? '',
+    body: message.Body ?? '',
+    sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
+    receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
+    trace: traceOf({
+      traceparent: message.MessageAttributes?.[TRACEPARENT]?.StringValue,
+      awsTraceHeader: message.Attributes?.AWSTraceHeader,
+    }),
+  }));
 }
 
 async function inBatches(

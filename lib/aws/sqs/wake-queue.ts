@@ -1,19 +1,14 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { QueueUnavailableError } from '../../protocol/errors.ts';
 import type { WakeQueue } from '../../protocol/ports.ts';
+import { answered } from './answered.ts';
 
 export const createWakeQueue = (client: SQSClient, queueUrl: string): WakeQueue => ({
   async send(token, delaySeconds) {
-    try {
-      await client.send(
-        new SendMessageCommand({
-          QueueUrl: queueUrl,
-          MessageBody: JSON.stringify({ wake: token }),
-          DelaySeconds: delaySeconds,
-        }),
-      );
-    } catch (error) {
-      throw new QueueUnavailableError('SendMessage', error);
-    }
+    const command = new SendMessageCommand({
+      QueueUrl: queueUrl,
+      MessageBody: JSON.stringify({ wake: token }),
+      DelaySeconds: delaySeconds,
+    });
+    await answered('SendMessage', client.send(command));
   },
 });

@@ -16,11 +16,7 @@ export type KnownTypes = ReadonlyMap<string, Limit | undefined>;
 
 export const noControl: Control = { paused: new Map(), limits: new Map(), types: new Map() };
 
-export interface ControlReader {
-  /** At most this old. */
-  current(maxAgeMs: number): Promise<Control>;
-  declare(types: KnownTypes): Promise<void>;
-}
+export type ControlReader = ReturnType<typeof createControlReader>;
 
 const numbersIn = (value: unknown): [string, number][] =>
   Object.entries((value ?? {}) as Row).filter(
@@ -55,22 +51,24 @@ export function createControlReader({
 }: {
   readonly table: Pick<Table, 'read' | 'apply'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-}): ControlReader {
+}) {
   let known: { readonly control: Promise<Control>; readonly at: number } | undefined;
-  const reader: ControlReader = {
-    current(maxAgeMs) {
-      const now = clock.monotonic();
-      if (known !== undefined && now - known.at <= maxAgeMs) return known.control;
-      const control = table.read(CONTROL_KEY).then(parseControl);
-      const reading = { control, at: now };
-      known = reading;
-      control.catch(() => {
-        if (known === reading) known = undefined;
-      });
-      return control;
-    },
-    async declare(types) {
-      const known = (await reader.current(Number.POSITIVE_INFINITY)).types;
+  const current = (maxAgeMs: number): Promise<Control> => {
+    const now = clock.monotonic();
+    if (known !== undefined && now - known.at <= maxAgeMs) return known.control;
+    const control = table.read(CONTROL_KEY).then(parseControl);
+    const reading = { control, at: now };
+    known = reading;
+    control.catch(() => {
+      if (known === reading) known = undefined;
+    });
+    return control;
+  };
+  return {
+    /** At most this old. */
+    current,
+    async declare(types: KnownTypes): Promise<void> {
+      const known = (await current(Number.POSITIVE_INFINITY)).types;
       const changed = [...types].filter(
         ([type, limit]) => !known.has(type) || !isSameLimit(known.get(type), limit),
       );
@@ -78,7 +76,6 @@ export function createControlReader({
         await applyControl(table, typesWrite(changed.slice(i, i + TYPES_A_WRITE)));
     },
   };
-  return reader;
 }
 
 /** Well below the size limit of an expression. */

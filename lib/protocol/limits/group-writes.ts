@@ -1,22 +1,12 @@
-import { rowIsAbsent } from '../writes/clauses.ts';
+import { absent, atMost, equal, rowIsAbsent } from '../writes/clauses.ts';
 import { type Clause, memberPath, type RowWrite } from '../writes/row-write.ts';
 import type { Group, Members } from './group.ts';
 
 const entryOf = (jobId: string): string => memberPath('members', jobId);
 
-const hasNoEntry = (jobId: string): Clause => ({ attribute: entryOf(jobId), is: 'absent' });
+const hasNoEntry = (jobId: string): Clause => absent(entryOf(jobId));
 
-const entryIsNotAbove = (jobId: string, attempt: number): Clause => ({
-  attribute: entryOf(jobId),
-  is: 'atMost',
-  value: attempt,
-});
-
-const entryIs = (jobId: string, number: number): Clause => ({
-  attribute: entryOf(jobId),
-  is: 'equal',
-  value: number,
-});
+const entryIsNotAbove = (jobId: string, attempt: number): Clause => atMost(entryOf(jobId), attempt);
 
 const hasRoomFor = (count: number, limit: number): Clause => ({
   attribute: 'members',
@@ -29,16 +19,11 @@ export interface Admission {
   readonly attempt: number;
 }
 
-interface Kept {
-  /** Epoch seconds, later than the longest run. */
-  readonly expiresAt: number;
-}
-
 /** DynamoDB cannot set a key of a missing map. */
 export const openGroupWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  { expiresAt }: Kept,
+  expiresAt: number,
 ): RowWrite => ({
   transition: 'openGroup',
   jobId: name,
@@ -51,7 +36,7 @@ export const openGroupWrite = (
 export const admitWrite = (
   { name, limit }: Group,
   { jobId, attempt }: Admission,
-  { expiresAt }: Kept,
+  expiresAt: number,
 ): RowWrite => ({
   transition: 'admit',
   jobId: name,
@@ -91,7 +76,7 @@ export const reserveWrite = ({ name, limit }: Group, jobIds: readonly string[], 
 export const evictWrite = (group: string, entries: Members): RowWrite => ({
   transition: 'evict',
   jobId: group,
-  when: [Object.entries(entries).map(([jobId, number]) => entryIs(jobId, number))],
+  when: [Object.entries(entries).map(([jobId, number]) => equal(entryOf(jobId), number))],
   set: {},
   remove: Object.keys(entries).map(entryOf),
   returns: 'row',

@@ -1,5 +1,6 @@
 import { declarations } from '../../settings/settings.ts';
 import { claimAttribute } from '../../wire/table.ts';
+import type { Claim } from '../job.ts';
 import { isObject } from '../rows/data-pointer.ts';
 import type { StoreParts } from '../store/store-parts.ts';
 import type { Row } from '../writes/row-write.ts';
@@ -12,23 +13,33 @@ import {
   openGroupWrite,
   reserveWrite,
 } from './group-writes.ts';
-import type { LimitStore } from './limit-store.ts';
-import { parkClaimWrite, parkWrite } from './park-writes.ts';
+import { type Parking, parkClaimWrite, parkWrite } from './park-writes.ts';
 
 /** A row must outlive every run that has a place on it; each admission renews it. */
 const KEPT_MS = 2 * declarations.maxRunMs.max;
 /** The group may change between a read and a write. After this many, the waiting jobs' hints do the rest. */
 const FILL_ATTEMPTS = 3;
 
-export function limitVerbs(parts: StoreParts): LimitStore {
+interface Place extends Admission {
+  readonly group: string;
+  readonly limit?: number;
+}
+
+export type LimitStore = ReturnType<typeof limitVerbs>;
+
+export function limitVerbs(parts: StoreParts) {
   const { table, clock, context, fenced, settings } = parts;
 
-  const waiting: LimitStore['waiting'] = async (group, most) => {
+  const waiting = async (group: string, most: number): Promise<readonly string[]> => {
     const { rows } = await table.query({ index: 'byWait', partition: group, limit: most });
     return rows.map(({ jobId }) => String(jobId));
   };
 
-  const fill = async (group: Group, seen: GroupState, candidates: readonly string[]) => {
+  const fill = async (
+    group: Group,
+    seen: GroupState,
+    candidates: readonly string[],
+  ): Promise<{ readonly state: GroupState; readonly reserved: readonly string[] }> => {
     let state = seen;
     for (let attempt = 1; attempt <= FILL_ATTEMPTS; attempt++) {
       const next = candidates
@@ -46,19 +57,22 @@ export function limitVerbs(parts: StoreParts): LimitStore {
     return { state, reserved: [] };
   };
 
-  const admit: LimitStore['admit'] = async (group, admission) => {
-    const kept = { expiresAt: Math.ceil((clock.now() + KEPT_MS) / 1000) };
-    const admitted = await table.apply(admitWrite(group, admission, kept));
+  const admit = async (
+    group: Group,
+    admission: Admission,
+  ): Promise<{ readonly outcome: 'admitted' | 'refused' }> => {
+    const expiresAt = Math.ceil((clock.now() + KEPT_MS) / 1000);
+    const admitted = await table.apply(admitWrite(group, admission, expiresAt));
     if (admitted.applied || isAdmitted(admitted.row, admission)) return { outcome: 'admitted' };
     if (admitted.row !== undefined) return { outcome: 'refused' };
-    const opened = await table.apply(openGroupWrite(group, admission, kept));
+    const opened = await table.apply(openGroupWrite(group, admission, expiresAt));
     if (opened.applied || isAdmitted(opened.row, admission)) return { outcome: 'admitted' };
     // Another job opened the group meanwhile.
     return admit(group, admission);
   };
 
   return {
-    async look(groups, jobIds) {
+    async look(groups: readonly string[], jobIds: readonly string[]) {
       const keys = [...groups, ...jobIds];
       const rows = await table.readMany(keys);
       return {
@@ -72,20 +86,28 @@ export function limitVerbs(parts: StoreParts): LimitStore {
       };
     },
 
-    park: (seen, parking) => fenced(parkWrite(seen, parking, context())),
+    /** Refused if the job changed since it was read. */
+    park: (seen: Parameters<typeof parkWrite>[0], parking: Parking) =>
+      fenced(parkWrite(seen, parking, context())),
 
-    parkClaim: (claim, parking) =>
+    parkClaim: (claim: Claim, parking: Parking) =>
       fenced(parkClaimWrite(claim, parking, context()), (row) => {
         const past = row[claimAttribute(claim.attempt)];
         return isObject(past) && past.owner === claim.owner && past.outcome === 'parked';
       }),
 
+    /** Refused if every place is taken, or a later attempt of the job has one. */
     admit,
+    /** Oldest first, from the index. */
     waiting,
 
-    async leave({ group: name, limit: known, ...place }, seen) {
+    /** Frees a place and reserves it for a waiting job. Each reserved job needs a hint. */
+    async leave(
+      { group: name, limit: known, ...place }: Place,
+      seen?: readonly string[],
+    ): Promise<{ readonly reserved: readonly string[] }> {
       const limit = known ?? parseGroup(await table.read(name)).limit;
-      if (limit === undefined) return { outcome: 'left', reserved: [] };
+      if (limit === undefined) return { reserved: [] };
       const group = { name, limit };
       const candidates = (seen ?? (await waiting(name, limit))).filter((jobId) => jobId !== place.jobId);
       const next = candidates[Math.floor(parts.random.next() * Math.min(limit, candidates.length))];
@@ -96,14 +118,15 @@ export function limitVerbs(parts: StoreParts): LimitStore {
       const isHandedOver = next !== undefined && (applied || hasLeft(state, place, next, now));
       if (isHandedOver || applied) {
         const more = await fill(group, state, candidates);
-        return { outcome: 'left', reserved: [...(isHandedOver ? [next] : []), ...more.reserved] };
+        return { reserved: [...(isHandedOver ? [next] : []), ...more.reserved] };
       }
       // The successor has a place already, or the limit was lowered.
       const alone = next === undefined ? row : (await table.apply(leaveWrite(group, place))).row;
-      return { outcome: 'left', reserved: (await fill(group, parseGroup(alone), candidates)).reserved };
+      return { reserved: (await fill(group, parseGroup(alone), candidates)).reserved };
     },
 
-    async check(group, { members }) {
+    /** Removes stale entries, then reserves all room for waiting jobs. */
+    async check(group: Group, { members }: GroupState) {
       const jobIds = Object.keys(members);
       const rows = await table.readMany(jobIds);
       const found = new Map(jobIds.flatMap((jobId, i) => (rows[i] ? [[jobId, rows[i]] as const] : [])));

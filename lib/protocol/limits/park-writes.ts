@@ -1,5 +1,5 @@
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Claim } from '../job.ts';
+import type { Claim, PendingJob } from '../job.ts';
 import { attemptIs, formatIsKnown, leaseEndsAt, statusIs } from '../writes/clauses.ts';
 import type { RowWrite } from '../writes/row-write.ts';
 import { byHolder, claimEnded, pendingAttributes, type WriteContext } from '../writes/worker-writes.ts';
@@ -9,13 +9,7 @@ export interface Parking {
   readonly dispatch: Dispatch;
 }
 
-export interface SeenPending {
-  readonly jobId: string;
-  readonly attempt: number;
-  readonly leaseUntil: number;
-  /** A job that waited already keeps its place in line. */
-  readonly waitsSince?: number;
-}
+type SeenPending = Pick<PendingJob, 'jobId' | 'attempt' | 'leaseUntil' | 'waitsSince'>;
 
 const parkedAttributes = (
   jobId: string,
@@ -29,6 +23,7 @@ const parkedAttributes = (
   changedBy,
 });
 
+/** A job that waited already keeps its place in line. */
 export const parkWrite = (seen: SeenPending, parking: Parking, at: WriteContext): RowWrite => ({
   transition: 'park',
   jobId: seen.jobId,

@@ -29,19 +29,6 @@ import {
   type StoreParts,
 } from './store-parts.ts';
 
-type WorkerVerb =
-  | 'heartbeat'
-  | 'heartbeatMany'
-  | 'checkpoint'
-  | 'complete'
-  | 'completeMany'
-  | 'retry'
-  | 'fail'
-  | 'restart'
-  | 'release'
-  | 'releaseUnknown'
-  | 'cancelRunning';
-
 /** A longer error goes to a data row, with its head on the job's row. */
 const LONGEST_INLINE_ERROR = 250;
 const WITH_DATA_AT_ONCE = 8;
@@ -54,7 +41,7 @@ const hasEnded =
     return isObject(past) && past.owner === owner && past.attempt === attempt && past.outcome === outcome;
   };
 
-export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
+export function workerVerbs(parts: StoreParts) {
   const { table, data, context, fenced } = parts;
 
   const storedError = async ({ jobId, attempt }: Claim, error: string): Promise<StoredText> => {
@@ -132,7 +119,7 @@ export function workerVerbs(parts: StoreParts): Pick<JobStore, WorkerVerb> {
       fenced(releaseUnknownWrite(jobId, owner, dispatch, context())),
 
     cancelRunning: (claim) => fenced(cancelRunningWrite(claim, context()), hasEnded(claim, 'cancelled')),
-  };
+  } satisfies Partial<JobStore>;
 }
 
 function completions({

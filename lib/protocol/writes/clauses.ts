@@ -2,14 +2,16 @@ import { ROW_FORMAT } from '../../wire/table.ts';
 import type { Claim, JobStatus, LeaseEntry } from '../job.ts';
 import type { Clause } from './row-write.ts';
 
-const equal = (attribute: string, value: string | number | boolean): Clause => ({
+export const equal = (attribute: string, value: string | number | boolean): Clause => ({
   attribute,
   is: 'equal',
   value,
 });
-const below = (attribute: string, value: number): Clause => ({ attribute, is: 'below', value });
+export const below = (attribute: string, value: number): Clause => ({ attribute, is: 'below', value });
+export const atMost = (attribute: string, value: number): Clause => ({ attribute, is: 'atMost', value });
+export const absent = (attribute: string): Clause => ({ attribute, is: 'absent' });
 
-export const rowIsAbsent: Clause = { attribute: 'jobId', is: 'absent' };
+export const rowIsAbsent: Clause = absent('jobId');
 
 export const statusIs = (status: JobStatus): Clause => equal('status', status);
 
@@ -19,11 +21,7 @@ export const typeIs = (type: string): Clause => equal('type', type);
 export const attemptIs = (attempt: number): Clause => equal('attempt', attempt);
 
 /** Due, by a clock that may be off by the allowed skew. */
-export const isDue = (now: number, skewMs: number): Clause => ({
-  attribute: 'notBefore',
-  is: 'atMost',
-  value: now + skewMs,
-});
+export const isDue = (now: number, skewMs: number): Clause => atMost('notBefore', now + skewMs);
 
 export const isNotToBeCancelled: Clause = { attribute: 'cancelRequested', is: 'differs', value: true };
 
@@ -73,5 +71,4 @@ export const lapsesAre = (lapses: number): Clause => equal('lapses', lapses);
 
 export const checkpointIsNewer = (seq: number): Clause => below('checkpointSeq', seq);
 
-export const actedIs = (acted: number): Clause =>
-  acted === 0 ? { attribute: 'acted', is: 'absent' } : equal('acted', acted);
+export const actedIs = (acted: number): Clause => (acted === 0 ? absent('acted') : equal('acted', acted));

@@ -1,5 +1,5 @@
 import type { DataVersion } from '../rows/data-pointer.ts';
-import { attemptIs, rowIsAbsent } from './clauses.ts';
+import { attemptIs, below, rowIsAbsent } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 
 export interface DataPart {
@@ -19,15 +19,15 @@ export const putDataWrite = ({ key, text, expiresAt }: DataPart, version?: DataV
 });
 
 const versionIsOlder = ({ attempt, seq }: DataVersion): readonly (readonly Clause[])[] => [
-  [{ attribute: 'attempt', is: 'below', value: attempt }],
-  [attemptIs(attempt), { attribute: 'seq', is: 'below', value: seq }],
+  [below('attempt', attempt)],
+  [attemptIs(attempt), below('seq', seq)],
 ];
 
 /** Needs no fence, because it changes no text. */
 export const extendDataWrite = (key: string, expiresAt: number): RowWrite => ({
   transition: 'extendData',
   jobId: key,
-  when: [[{ attribute: 'expiresAt', is: 'below', value: expiresAt }]],
+  when: [[below('expiresAt', expiresAt)]],
   set: { expiresAt },
   returns: 'nothing',
 });

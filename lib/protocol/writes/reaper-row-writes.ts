@@ -1,5 +1,6 @@
 import { LEADER_KEY } from '../../wire/table.ts';
 import type { TransitionName } from '../transitions.ts';
+import { absent, below, equal } from './clauses.ts';
 import type { Clause, RowWrite } from './row-write.ts';
 
 export interface NextSweep {
@@ -26,24 +27,17 @@ export const scheduleNextWrite = (
   next: NextSweep,
   { seen, now, shards }: { readonly seen: string | undefined; readonly now: number; readonly shards: number },
 ): RowWrite => {
-  const isAsSeen: Clause =
-    seen === undefined
-      ? { attribute: 'wake', is: 'absent' }
-      : { attribute: 'wake', is: 'equal', value: seen };
+  const isAsSeen = seen === undefined ? absent('wake') : equal('wake', seen);
   return toLeader('scheduleNext', [isAsSeen], { ...next, ledAt: now }, { keep: { shards } });
 };
 
 /** Postpones the promise while its reaper is working, so that no other considers it broken. */
-export const renewWakeWrite = (wake: string, wakeAt: number): RowWrite => {
-  const isThisWake: Clause = { attribute: 'wake', is: 'equal', value: wake };
-  return toLeader('renewWake', [isThisWake, { attribute: 'wakeAt', is: 'below', value: wakeAt }], { wakeAt });
-};
+export const renewWakeWrite = (wake: string, wakeAt: number): RowWrite =>
+  toLeader('renewWake', [equal('wake', wake), below('wakeAt', wakeAt)], { wakeAt });
 
-export const releaseWakeWrite = (holder: string): RowWrite => {
-  const isHolder: Clause = { attribute: 'holder', is: 'equal', value: holder };
-  return toLeader('releaseWake', [isHolder], {}, { remove: ['holder'] });
-};
+export const releaseWakeWrite = (holder: string): RowWrite =>
+  toLeader('releaseWake', [equal('holder', holder)], {}, { remove: ['holder'] });
 
 /** Only grows: rows written with more shards must be found after a rollback. */
 export const raiseShardsWrite = (shards: number): RowWrite =>
-  toLeader('raiseShards', [{ attribute: 'shards', is: 'below', value: shards }], { shards });
+  toLeader('raiseShards', [below('shards', shards)], { shards });

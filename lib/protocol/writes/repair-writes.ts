@@ -3,6 +3,7 @@ import type { JsonValue } from '../../wire/message.ts';
 import { BAD_MESSAGE_PREFIX, ROW_FORMAT } from '../../wire/table.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
 import { isDataPointer, storedValue } from '../rows/data-pointer.ts';
+import { absent, equal } from './clauses.ts';
 import type { Clause, Row, RowWrite } from './row-write.ts';
 import {
   failedAttributes,
@@ -19,9 +20,9 @@ const FENCE = ['status', 'attempt', 'leaseUntil', 'changedBy'] as const;
 function asScanned(row: Row, attributes: readonly string[]): readonly Clause[] {
   return attributes.map((attribute): Clause => {
     const value = row[attribute];
-    if (value === undefined) return { attribute, is: 'absent' };
+    if (value === undefined) return absent(attribute);
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      return { attribute, is: 'equal', value };
+      return equal(attribute, value);
     return { attribute, is: 'present' };
   });
 }

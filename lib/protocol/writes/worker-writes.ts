@@ -1,9 +1,18 @@
 import { defined } from '../../wire/defined.ts';
 import type { JsonValue } from '../../wire/message.ts';
 import { claimAttribute, ROW_FORMAT } from '../../wire/table.ts';
-import type { TraceContext } from '../../wire/trace.ts';
 import type { Dispatch } from '../decisions/dispatch.ts';
-import type { Claim, ClaimCounts, ClaimEnd, PastClaim, TypeLimits } from '../job.ts';
+import type {
+  Claim,
+  ClaimCounts,
+  ClaimEnd,
+  FailedEnd,
+  JobCore,
+  PastClaim,
+  QueuedEnd,
+  Restart,
+  TypeLimits,
+} from '../job.ts';
 import { type StoredText, stored, storedValue } from '../rows/data-pointer.ts';
 import { shortCause } from '../rows/json-text.ts';
 import { failedShard, pendingShard, runningShard } from '../shards.ts';
@@ -26,14 +35,8 @@ import {
 import type { Clause, RowWrite } from './row-write.ts';
 
 /** The first claim sets the limits that it omits. */
-export interface NewJob extends Partial<TypeLimits> {
-  readonly jobId: string;
-  readonly type: string;
-  readonly key?: string;
-  readonly lateAt?: number;
-  readonly payload: string;
-  readonly trace?: TraceContext;
-}
+export type NewJob = Pick<JobCore, 'jobId' | 'type' | 'key' | 'lateAt' | 'payload' | 'trace'> &
+  Partial<TypeLimits>;
 
 export type StoredJob = Omit<NewJob, 'payload'> & { readonly payload: StoredText };
 
@@ -202,16 +205,7 @@ export const completeWrite = (
 
 const backToQueue =
   (transition: 'retry' | 'release', outcome: ClaimEnd) =>
-  (
-    claim: Claim,
-    next: {
-      readonly errors: number;
-      readonly releases?: number;
-      readonly lastError?: StoredText;
-      readonly dispatch: Dispatch;
-    },
-    at: WriteContext,
-  ): RowWrite => {
+  (claim: Claim, next: QueuedEnd<StoredText>, at: WriteContext): RowWrite => {
     const { errors, releases, lastError, dispatch } = next;
     const set = {
       ...pendingAttributes(claim.jobId, dispatch, at.shards),
@@ -228,16 +222,7 @@ export const retryWrite = backToQueue('retry', 'retried');
 /** Spends no budget unless charged as an error. */
 export const releaseWrite = backToQueue('release', 'released');
 
-export const failWrite = (
-  claim: Claim,
-  end: {
-    readonly errors: number;
-    readonly crashes?: number;
-    readonly releases?: number;
-    readonly lastError: StoredText;
-  },
-  at: WriteContext,
-): RowWrite => {
+export const failWrite = (claim: Claim, end: FailedEnd<StoredText>, at: WriteContext): RowWrite => {
   const { errors, crashes, releases, lastError } = end;
   const set = {
     status: 'failed',
@@ -253,19 +238,7 @@ export const failWrite = (
 };
 
 /** One write, because the host has held the lease throughout. */
-export const restartWrite = (
-  claim: Claim,
-  next: {
-    readonly owner: string;
-    readonly leaseMs: number;
-    readonly crashes: number;
-    readonly releases: number;
-    readonly lastError: StoredText;
-    /** Excludes the wait before this write from the attempt. */
-    readonly diedAt: number;
-  },
-  at: WriteContext,
-): RowWrite => {
+export const restartWrite = (claim: Claim, next: Restart<StoredText>, at: WriteContext): RowWrite => {
   const { owner, leaseMs, crashes, releases, lastError, diedAt } = next;
   const set = {
     attempt: claim.attempt + 1,

@@ -1,26 +1,23 @@
+import { connectDeployed } from '../../aws/connect-deployed.ts';
+import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../protocol/ports.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
-import { connectWorker, type WorkerConnection, type WorkerConnectOptions } from '../compose-worker.ts';
 import { readMessage } from '../intake/read-message.ts';
 import { dropLateTick, rejectMessage } from '../intake/reject-message.ts';
 import { sendHint } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { sqsHandler } from './sqs-handler.ts';
 
-export type DeadLetterOptions = Partial<WorkerConnectOptions> & {
-  readonly parts?: Pick<WorkerConnection, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
-};
+type Parts = Pick<WorkerParts, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>;
+
+const deployed = () => connectDeployed({ configuration: configurationFromEnvironment(process.env) });
 
 /** Handles the dead-letter queue: stores jobs that were never claimed as rows, which the reaper dispatches. */
-export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHandler {
-  const parts =
-    options.parts ??
-    connectWorker({
-      ...options,
-      configuration: options.configuration ?? configurationFromEnvironment(process.env),
-    });
+export function createDeadLetterHandler(
+  parts: Parts & { readonly telemetry: PowertoolsTelemetry } = deployed(),
+): SqsHandler {
   return sqsHandler(parts.telemetry, async (messages) => {
     const kept = await Promise.all(messages.map((message) => keepDeadLetter(parts, message)));
     return messages.filter((_, i) => !kept[i]);
@@ -28,10 +25,7 @@ export function createDeadLetterHandler(options: DeadLetterOptions = {}): SqsHan
 }
 
 /** @internal */
-export async function keepDeadLetter(
-  parts: Pick<WorkerParts, 'settings' | 'clock' | 'store' | 'queue' | 'telemetry'>,
-  message: ReceivedMessage,
-): Promise<boolean> {
+export async function keepDeadLetter(parts: Parts, message: ReceivedMessage): Promise<boolean> {
   const { settings, clock, store, telemetry } = parts;
   try {
     // This function knows no job types; the first claim sets the limits that the message omits.

@@ -1,9 +1,10 @@
 import type { ClockGuard } from '../../protocol/clock-guard.ts';
 import type { Clock, Telemetry } from '../../protocol/ports.ts';
-import type { ClockCheck } from '../worker-parts.ts';
 
 /** An outage causes many checks. */
 const WARNED_EVERY_MS = 60_000;
+
+export type ClockCheck = ReturnType<typeof createClockCheck>;
 
 /** A guard that distrusts the clock or saw it step needs a fresh reply. */
 export function createClockCheck(options: {
@@ -11,12 +12,13 @@ export function createClockCheck(options: {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly telemetry: Pick<Telemetry, 'gauge' | 'warn'>;
   readonly askTheTime: () => Promise<unknown>;
-}): ClockCheck {
+}) {
   const { guard, clock, telemetry, askTheTime } = options;
   let warned = { message: '', at: 0 };
   const isSound = () => guard.offset() !== undefined && guard.isSound();
   return {
-    async isSound() {
+    /** Compares clocks if not done since the last step, or if they differed. Unknown is not sound. */
+    async isSound(): Promise<boolean> {
       if (isSound()) return true;
       let failure: unknown;
       await askTheTime().catch((error: unknown) => {

@@ -2,10 +2,10 @@ import { planPark } from '../../protocol/decisions/dispatch.ts';
 import { type Control, noControl } from '../../protocol/limits/control.ts';
 import { decideLook, type LookVerdict } from '../../protocol/limits/decide-look.ts';
 import { entryIn, type Group, type GroupState, roomIn } from '../../protocol/limits/group.ts';
+import { passOn } from '../../protocol/limits/pass-on.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { isPauseGroup, limitGroup, pauseGroups } from '../../wire/limits.ts';
 import { holdClaim } from '../run/held-claim.ts';
-import { passOn } from '../run/leave-group.ts';
 import { retryUntilLeaseEnds } from '../run/retry-until-lease-ends.ts';
 import type { ClaimedJob } from '../run/run-claim.ts';
 import { sendHint } from '../run/send-hint.ts';
@@ -26,7 +26,6 @@ interface Looked {
 /** Parks jobs of full limits and paused types as pending rows. */
 export function createLimitGate(parts: WorkerParts) {
   const { settings, clock, store, cells, telemetry } = parts;
-  const never = new AbortController().signal;
   const checkedAt = new Map<string, number>();
   let known = noControl;
 
@@ -175,19 +174,14 @@ export function createLimitGate(parts: WorkerParts) {
         return { outcome: 'refused' as const };
       });
       if (outcome === 'admitted') return { ...claimed, group };
-      await parkClaimed(parts, claimed, group, never);
+      await parkClaimed(parts, claimed, group);
       return undefined;
     },
   };
 }
 
-async function parkClaimed(
-  parts: WorkerParts,
-  { job, sentAt }: ClaimedJob,
-  group: Group,
-  stopping: AbortSignal,
-): Promise<void> {
-  const held = holdClaim(parts.clock, job, sentAt, stopping);
+async function parkClaimed(parts: WorkerParts, { job, sentAt }: ClaimedJob, group: Group): Promise<void> {
+  const held = holdClaim(parts.clock, job, sentAt, new AbortController().signal);
   const dispatch = planPark(parts.clock.now(), { waitsFor: group.name }, parts.settings);
   const answer = await retryUntilLeaseEnds(parts, held, () =>
     parts.store.parkClaim(held.claim, { waitsFor: group.name, dispatch }),

@@ -1,6 +1,6 @@
 import { decideFailure, decideRelease } from '../../protocol/decisions/decide-failure.ts';
 import type { EventOutlet } from '../../protocol/event-outlet.ts';
-import type { RunningJob } from '../../protocol/job.ts';
+import type { FailedEnd, RunningJob } from '../../protocol/job.ts';
 import type { FencedOutcome } from '../../protocol/ports.ts';
 import { eventDetailOf, namesType } from '../../wire/events.ts';
 import type { HandlerEnd } from '../cells/cells.ts';
@@ -18,13 +18,7 @@ export type Ending = 'done' | 'retried' | 'failed' | 'released' | 'cancelled' | 
 
 type Returned = Extract<HandlerEnd, { kind: 'returned' }>;
 
-interface FinalEnd {
-  readonly errors: number;
-  readonly crashes?: number;
-  readonly releases?: number;
-  readonly lastError: string;
-  readonly quarantined?: boolean;
-}
+type FinalEnd = FailedEnd & { readonly quarantined?: boolean };
 
 export type ClaimEndings = ReturnType<typeof createClaimEndings>;
 

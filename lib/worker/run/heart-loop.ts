@@ -2,7 +2,7 @@ import type { Claim } from '../../protocol/job.ts';
 import type { Clock, HeartbeatOutcome, JobStore, Random } from '../../protocol/ports.ts';
 import { BEAT_REPEATED_AFTER, HEART_JITTER } from '../../settings/heartbeat-timing.ts';
 import { createGatherer } from '../gatherer.ts';
-import type { ClockCheck } from '../worker-parts.ts';
+import type { ClockCheck } from '../intake/clock-check.ts';
 import { type ClockReading, type LeaseClock, readClock } from './lease-clock.ts';
 
 /** Beats due within 5% of their interval are sent together. */

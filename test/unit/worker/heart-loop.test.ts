@@ -3,11 +3,11 @@ import type { Claim } from '../../../lib/protocol/job.ts';
 import type { HeartbeatOutcome } from '../../../lib/protocol/ports.ts';
 import { createFakeClock } from '../../../lib/testing/fake-clock.ts';
 import { createFakeRandom } from '../../../lib/testing/fake-random.ts';
+import type { ClockCheck } from '../../../lib/worker/intake/clock-check.ts';
 import { trustTheClock } from '../../../lib/worker/intake/clock-check.ts';
 import type { HeartReport, HeldLease } from '../../../lib/worker/run/heart-loop.ts';
 import { createHeartLoop } from '../../../lib/worker/run/heart-loop.ts';
 import { createLeaseClock, readClock } from '../../../lib/worker/run/lease-clock.ts';
-import type { ClockCheck } from '../../../lib/worker/worker-parts.ts';
 
 const claim: Claim = { jobId: 'a', owner: 'w/1', attempt: 1, startedAt: 0 };
 const LEASE_MS = 20_000;

@@ -23,9 +23,9 @@ const written = (name: string, text: string): string => {
   writeFileSync(file, text);
   return file;
 };
-const refusal = async (jobs: string | URL, withinMs?: number): Promise<JobsModuleError> => {
+const refusal = async (jobs: string | URL): Promise<JobsModuleError> => {
   try {
-    await loadJobsModule(jobs, withinMs === undefined ? {} : { withinMs });
+    await loadJobsModule(jobs);
   } catch (error) {
     expect(error).toBeInstanceOf(JobsModuleError);
     return error as JobsModuleError;

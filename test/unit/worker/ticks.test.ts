@@ -48,9 +48,8 @@ describe('a tick of a schedule', () => {
     await deliver(tickAt(at - 600_001, { lateAfterMs: 600_000 }));
     await deliver(tickAt(at - DAY - 1));
     expect(runs()).toBe(1);
-    const handler = createDeadLetterHandler({
-      parts: { ...worker, telemetry: { ...stack.telemetry, middleware: [], flush() {} } as never },
-    });
+    const telemetry = { ...stack.telemetry, middleware: [], flush() {} } as never;
+    const handler = createDeadLetterHandler({ ...worker, telemetry });
     const record = (body: string) => ({
       ...{ messageId: 'm', receiptHandle: 'm', body },
       attributes: { SentTimestamp: String(at), ApproximateReceiveCount: '11' },

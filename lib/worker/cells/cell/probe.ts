@@ -11,13 +11,9 @@ const LATE_PULSES = 4;
 const SAMPLE = { text: 'a', list: [1, null] };
 const SAMPLE_TEXT = stringify(SAMPLE);
 
-export interface Probe {
-  beat(): void;
-  /** After a failure, also checks what many handlers tolerate. */
-  fault(hasFailed?: boolean): string | undefined;
-}
+export type Probe = ReturnType<typeof createProbe>;
 
-export function createProbe(): Probe {
+export function createProbe() {
   let hasFired = false;
   let unfired = 0;
   const brokenGlobal = (): string | undefined => {
@@ -30,7 +26,7 @@ export function createProbe(): Probe {
     return open > FULL * (limit ?? open) ? `${open} of ${limit} descriptors are open` : undefined;
   };
   return {
-    beat() {
+    beat(): void {
       unfired += 1;
       try {
         const fired = () => {
@@ -42,7 +38,8 @@ export function createProbe(): Probe {
         // Counts as a timer that does not fire.
       }
     },
-    fault(hasFailed = false) {
+    /** After a failure, also checks what many handlers tolerate. */
+    fault(hasFailed: boolean): string | undefined {
       try {
         return brokenGlobal() ?? (hasFailed ? changedPrototype() : undefined);
       } catch (error) {

@@ -33,14 +33,12 @@ export interface CellProgram {
   readonly file: string;
   readonly execArgv: readonly string[];
   readonly compileCache?: string;
-  /** For files shared by host and cell. @default - the temporary folder or shared memory */
-  readonly folders?: readonly string[];
 }
 
 export function launchCell(program: CellProgram, orders: CellOrders, guard?: Guard): CellProcess {
   const opened: number[] = [];
   const open = (bytes: number): number => {
-    const descriptor = openUnnamedFile(bytes, program.folders);
+    const descriptor = openUnnamedFile(bytes);
     opened.push(descriptor);
     return descriptor;
   };

@@ -102,8 +102,16 @@ describe('a worker function', () => {
     }
   };
 
-  const fates = ['kill', 'exhaustMemory'] as const;
-  const furtherFates = ['exit', 'spin'] as const;
+  it('uses the endpoints of the standard AWS variables instead of starting engines', () => {
+    expect(stack.endpoints).toMatchObject({
+      dynamodb: anyEngine().endpoint,
+      sqs: sqsEndpoint(),
+      engine: 'given',
+    });
+  });
+
+  const fates = ['kill'] as const;
+  const furtherFates = ['exhaustMemory', 'exit', 'spin'] as const;
   it.each(isDeep ? [...fates, ...furtherFates] : fates)(
     'that ends by %s is followed by one that does the job',
     async (fate) => {

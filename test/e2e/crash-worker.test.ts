@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Job } from '../../lib/protocol/job.ts';
 import { type CrashStage, dieAt, setCrashStage, writes } from '../support/crash-stage.ts';
 import { isDeep } from '../support/depth.ts';
-import type { SeenRequest } from '../support/faults.ts';
 import { lapsesOf } from '../support/worker-stack.ts';
 
 let stage: CrashStage;
@@ -22,34 +21,6 @@ afterEach(async () => {
 });
 
 const steps = { steps: 2, stepMs: 50 };
-
-describe.runIf(isDeep)('a job that kills its whole host three times', () => {
-  it('is done in the end, and so are its nine neighbors', async () => {
-    // The wait after the second lapse is at most two leases.
-    await stage.close();
-    stage = await setCrashStage({ leaseMs: 3000, heartbeatMs: 500 });
-    const { stack } = stage;
-    const fates = { 1: 'killHost', 2: 'killHost', 3: 'killHost' } as const;
-    await stack.send('journal', { steps: 0, stepMs: 0, overrunMs: 1000, fates }, { jobId: 'killer' });
-    const neighbors = Array.from({ length: 9 }, (_, n) => `neighbor-${n}`);
-    for (const jobId of neighbors) await stack.send('journal', { steps: 1, stepMs: 2000 }, { jobId });
-    sweepOften();
-    const lostTogether: number[] = [];
-    for (let kills = 1; kills <= 3; kills++) {
-      const host = stage.worker({ revives: false });
-      await expect.poll(() => host.deaths, { timeout: 60_000 }).toBe(1);
-      const rows = await Promise.all(['killer', ...neighbors].map((jobId) => stack.read(jobId)));
-      const lost = rows.filter((job) => job?.status === 'running').map((job) => job?.jobId ?? '');
-      lostTogether.push(lost.length);
-      await Promise.all(lost.map((jobId) => stack.lapse(jobId)));
-    }
-    stage.worker();
-    const [killer, ...others] = await stage.finished('killer', ...neighbors);
-    for (const lost of lostTogether.slice(0, 2)) expect(lost).toBeGreaterThan(1);
-    expect(killer).toMatchObject({ status: 'done', attempt: 4 });
-    for (const job of others) expect(job).toMatchObject({ status: 'done', errors: 0, crashes: 0 });
-  });
-});
 
 describe('a worker process that is killed', () => {
   const moments = [['after the work, before the result is stored', 'complete', 'before', 1]] as const;
@@ -83,24 +54,6 @@ describe('a worker process that is killed', () => {
       if (write === 'complete' && when === 'before') expect(starts.at(-1)?.step).toBe(steps.steps);
     },
   );
-
-  it('while it sends a heartbeat: its job goes on from the checkpoint', async () => {
-    const { stack } = stage;
-    const worker = stage.worker();
-    await worker.ready();
-    const hasStored = () => stage.journal().some(({ event }) => event === 'stored');
-    const late = (request: SeenRequest) => writes.heartbeat(request) && hasStored();
-    const died = dieAt(stack.dynamodb, worker, late, 'after');
-    await stack.send('journal', { steps: 12, stepMs: 150 }, { jobId: 'a' });
-    await died;
-    await stack.lapse('a');
-    sweepOften();
-    const [job] = await stage.finished('a');
-    expect(job).toMatchObject({ status: 'done', attempt: 2 });
-    expect(lapsesOf(job)).toBe(1);
-    const last = stage.journal().findLast(({ event }) => event === 'start');
-    expect(last?.step).toBeGreaterThan(0);
-  });
 
   it('after a batch of ten was claimed, before it knows: all ten are done, each charged once', async () => {
     const { stack } = stage;

@@ -32,21 +32,4 @@ describe('a worker that is stopped past its lease and goes on', () => {
     const second = effects.filter(({ attempt }) => attempt === 2).map(({ step }) => step);
     expect(Math.min(...second.map(Number))).toBeGreaterThanOrEqual(stored?.step ?? 0);
   });
-
-  it('claims its own job again, and its earlier claim changes nothing', async () => {
-    const { stack } = stage;
-    const only = stage.worker();
-    const payload = { steps: 2, stepMs: 100, fates: { 1: 'ignoreSignal' }, overrunMs: 1500 };
-    await stack.send('journal', payload, { jobId: 'a' });
-    await stack.until('a', (job) => job?.status === 'running' && job.checkpointSeq >= 2);
-    only.pause();
-    await stack.lapse('a');
-    stage.reaper();
-    await stack.until('a', (job) => (job?.lapses ?? 0) === 1);
-    only.resume();
-    const [job] = await stage.finished('a');
-    expect(job).toMatchObject({ status: 'done', attempt: 2, lapses: 1, result: { attempt: job?.attempt } });
-    await expect.poll(() => only.output).toMatch(/"outcome": ?"lost"/);
-    expect(await stack.read('a')).toEqual(job);
-  });
 });

@@ -71,29 +71,32 @@ describe('a local stack with a pool of functions and one of containers', () => {
     expect(ranIn(await until('lost', isDone))).toBe('sums');
   });
 
-  it('recovers the job of a container that is killed in the console, which shows its pool', async () => {
-    const shown = async (isWanted: (worker: WorkerSummary) => boolean) => {
-      for (;;) {
-        const found = (await shownWorkers(local)).find(isWanted);
-        if (found !== undefined) return found;
-      }
-    };
-    await send('heavy', 'killed', 'slow-steps', steps(8, 300));
-    await until('killed', ({ checkpointSeq }) => checkpointSeq >= 2);
-    const { pid, pool, state } = await shown(({ jobs }) => jobs.includes('killed'));
-    expect({ pool, state }).toEqual({ pool: 'heavy', state: 'busy' });
-    const reply = await fetch(`http://127.0.0.1:${local.console.port}/api/workers/${pid}/kill`, {
-      method: 'POST',
-      headers: { [TOKEN_HEADER]: local.console.token },
-    });
-    expect(reply.status).toBe(200);
-    const gone = await shown((worker) => worker.pid === pid && worker.state === 'gone');
-    expect(gone).toMatchObject({ pool: 'heavy', ending: 'signal: SIGKILL' });
-    const job = await until('killed', isDone);
-    expect(lapsesOf(job)).toBeGreaterThanOrEqual(1);
-    expect(ranIn(job)).toBe('heavy');
-    expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
-  });
+  it.runIf(isDeep)(
+    'recovers the job of a container that is killed in the console, which shows its pool',
+    async () => {
+      const shown = async (isWanted: (worker: WorkerSummary) => boolean) => {
+        for (;;) {
+          const found = (await shownWorkers(local)).find(isWanted);
+          if (found !== undefined) return found;
+        }
+      };
+      await send('heavy', 'killed', 'slow-steps', steps(8, 300));
+      await until('killed', ({ checkpointSeq }) => checkpointSeq >= 2);
+      const { pid, pool, state } = await shown(({ jobs }) => jobs.includes('killed'));
+      expect({ pool, state }).toEqual({ pool: 'heavy', state: 'busy' });
+      const reply = await fetch(`http://127.0.0.1:${local.console.port}/api/workers/${pid}/kill`, {
+        method: 'POST',
+        headers: { [TOKEN_HEADER]: local.console.token },
+      });
+      expect(reply.status).toBe(200);
+      const gone = await shown((worker) => worker.pid === pid && worker.state === 'gone');
+      expect(gone).toMatchObject({ pool: 'heavy', ending: 'signal: SIGKILL' });
+      const job = await until('killed', isDone);
+      expect(lapsesOf(job)).toBeGreaterThanOrEqual(1);
+      expect(ranIn(job)).toBe('heavy');
+      expect((job as { result?: { resumedAt: number } }).result?.resumedAt).toBeGreaterThanOrEqual(2);
+    },
+  );
 
   it.runIf(isDeep)('replaces the container when the jobs module changes; the old one drains', async () => {
     const endings: (string | undefined)[] = [];
@@ -112,39 +115,6 @@ describe('a local stack with a pool of functions and one of containers', () => {
     expect(endings).toContain('exit status 0');
     expect(live()).toHaveLength(1);
   });
-});
-
-it.runIf(isDeep)('has a console that counts and judges the queue of each pool', async () => {
-  const local = await startLocalConsole({ pools, workers: 0 });
-  const { console, stack } = local;
-  const client = sqsClient(stack.endpoints.sqs, localEnvironment.clientConfig(stack.environment));
-  const send = (pool: keyof typeof pools, type: string) =>
-    client.send(
-      new SendMessageCommand({
-        QueueUrl: stack.routing?.pools[pool]?.queueUrl,
-        MessageBody: jobBody(type, null),
-      }),
-    );
-  try {
-    await Promise.all([
-      send('heavy', 'slow-steps'),
-      send('heavy', 'slow-steps'),
-      send('sums', 'count-primes'),
-    ]);
-    console.watcher.watched(1);
-    await expect.poll(() => console.watcher.figures().queue?.visible).toBe(3);
-    const { pools: seen = [] } = console.watcher.signs();
-    expect(seen.map(({ name, queue, untakenMs }) => [name, queue?.visible, untakenMs !== undefined])).toEqual(
-      [
-        ['default', 0, true],
-        ['sums', 1, true],
-        ['heavy', 2, true],
-      ],
-    );
-  } finally {
-    client.destroy();
-    await local.stop();
-  }
 });
 
 /** As the page's stream first tells them. */

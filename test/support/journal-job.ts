@@ -6,16 +6,7 @@ import { defineJob } from '../../lib/worker/define-job.ts';
 import { type JournalLine, writeJournal } from './journal.ts';
 
 /** What one attempt does besides its steps. */
-const fates = [
-  'throw',
-  'giveUp',
-  'exit',
-  'kill',
-  'killHost',
-  'exhaustMemory',
-  'spin',
-  'ignoreSignal',
-] as const;
+const fates = ['throw', 'giveUp', 'exit', 'kill', 'exhaustMemory', 'spin', 'ignoreSignal'] as const;
 export type Fate = (typeof fates)[number];
 
 /** A job that does what its payload says, step by step, and keeps a journal of it. */
@@ -30,7 +21,7 @@ export const journalJob = defineJob({
     burnMs: z.optional(z.int()),
     /** What an attempt leaves in memory for good. */
     leakMb: z.optional(z.int()),
-    /** How long an attempt that ignores its signal goes on, or lives next to its neighbors before it kills their host. */
+    /** How long an attempt that ignores its signal goes on. */
     overrunMs: z.optional(z.int()),
     /** The journal's file, where the environment cannot name it. */
     journal: z.optional(z.string()),
@@ -81,10 +72,6 @@ async function meet(fate: Fate | undefined, overrunMs: number): Promise<void> {
       return process.exit(1);
     case 'kill':
       process.kill(process.pid, 'SIGKILL');
-      return;
-    case 'killHost':
-      await sleep(overrunMs);
-      process.kill(process.ppid, 'SIGKILL');
       return;
     case 'exhaustMemory':
       return exhaustMemory();

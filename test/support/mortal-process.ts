@@ -7,7 +7,6 @@ import { join } from 'node:path';
 export const programs = {
   worker: join(import.meta.dirname, 'journal-worker.ts'),
   reaper: join(import.meta.dirname, 'reaper-process.ts'),
-  children: join(import.meta.dirname, 'child-worker.ts'),
 } as const;
 
 /** A process that is started again whenever it dies, as a process manager would. */

@@ -5,7 +5,6 @@ import { fromItem, toItem } from '../../lib/aws/dynamodb/attributes.ts';
 import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { createSqsQueue } from '../../lib/aws/sqs/sqs-queue.ts';
-import type { ClockGuard } from '../../lib/protocol/clock-guard.ts';
 import { pendingShard, runningShard } from '../../lib/protocol/shards.ts';
 import type { Row } from '../../lib/protocol/writes/row-write.ts';
 import { ROW_FORMAT } from '../../lib/wire/table.ts';
@@ -19,7 +18,7 @@ export interface ReaperOnEngine extends Stage {
   /** Requests of both proxies so far. */
   requests(): number;
   /** Another reaper on the same table and queue. */
-  reaper(options?: ReaperOptions): ReaperStage;
+  reaper(options?: { readonly name?: string }): ReaperStage;
   seed(rows: readonly Row[]): Promise<void>;
   /** A row whose worker's lease ended so long ago. */
   running(jobId: string, endedAgoMs: number, over?: Readonly<Record<string, unknown>>): Row;
@@ -27,12 +26,6 @@ export interface ReaperOnEngine extends Stage {
   /** Rows of the lease index, past the proxy. */
   inIndex(shard: string): Promise<Row[]>;
   waitingHints(): Promise<number>;
-}
-
-interface ReaperOptions {
-  readonly name?: string;
-  readonly clockGuard?: ClockGuard;
-  readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 const SHARDS = 8;
@@ -47,17 +40,17 @@ export async function reaperOnEngine(options: StageOptions = {}): Promise<Reaper
     ...stage,
     requests: () =>
       [dynamodb, sqs].flatMap((proxy) => Object.values(proxy.counts)).reduce((sum, each) => sum + each, 0),
-    reaper({ name = 'reaper/1', clockGuard, settings = {} } = {}) {
+    reaper({ name = 'reaper/1' } = {}) {
       const config = { ...patient, endpoint: dynamodb.endpoint };
-      const client = createDynamoDbClient({ clock: systemClock, clockGuard, config });
+      const client = createDynamoDbClient({ clock: systemClock, config });
       const queueClient = sqsClient(sqs.endpoint);
       clients.push(client, queueClient);
       const queue = createSqsQueue({ client: queueClient, queueUrl, clock: systemClock });
       return reaperStage({
         table: createDynamoDbTable({ client, tableName }),
         ...{ clock, name, random: systemRandom },
-        settings: { shards: SHARDS, ...settings },
-        more: { queue, clockGuard },
+        settings: { shards: SHARDS },
+        more: { queue },
       });
     },
     seed: direct.jobs.seed,

@@ -1,8 +1,0 @@
-import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
-
-/** A worker process for suites that kill it. Run as a program. */
-const host = startWorker({ jobs: new URL('./child-jobs.ts', import.meta.url) });
-process.send?.('started');
-await host.stopped;
-// A supervisor's channel would keep the process.
-process.disconnect?.();

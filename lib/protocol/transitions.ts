@@ -12,7 +12,8 @@ export interface Transition {
 }
 
 const CHANGED_BY = '`changedBy` is this call’s';
-const ENDED = 'the row lists this end';
+const ENDED = 'the row lists this claim’s end';
+/** The row has this claim's `leaseOwner` and `attempt`. */
 const MINE = 'mine';
 const OBSERVED = 'attempt and lease as observed';
 /** Includes lapses, because a checkpoint forgives them without moving the lease. */
@@ -26,7 +27,7 @@ export const jobTransitions = {
     by: 'worker',
     from: ['absent', 'pending'],
     to: 'running',
-    when: 'absent (only by a job message), or pending, due, of the message’s type, and no cancellation requested; never mine before',
+    when: 'no row yet (job messages only), or pending, due, of the message’s type, and no cancellation requested; the last claim was another',
     proof: '`leaseOwner` is this claim’s',
   },
   schedule: {
@@ -132,7 +133,7 @@ export const jobTransitions = {
     from: ['absent'],
     to: 'failed',
     when: 'no row yet under `bad:<job id>` or `bad:<message id>`',
-    proof: 'the row is there',
+    proof: 'the row exists',
   },
   repairToPending: {
     by: 'doctor',
@@ -145,7 +146,7 @@ export const jobTransitions = {
     by: 'doctor',
     from: ANY,
     to: 'same',
-    when: `${AS_SCANNED}, and the attributes that it repairs`,
+    when: `${AS_SCANNED}, and so are the attributes that it repairs`,
     proof: CHANGED_BY,
   },
   repairByFailing: {
@@ -163,7 +164,7 @@ export interface OtherTransition {
   readonly proof: string;
 }
 
-export const SAID_AGAIN = 'harmless to repeat';
+export const REPEATABLE = 'harmless to repeat';
 
 /** @internal */
 export const leaderTransitions = {
@@ -171,18 +172,18 @@ export const leaderTransitions = {
     when: 'the wake is as read, or there is none',
     proof: 'the wake is this call’s',
   },
-  renewWake: { when: 'the wake is as read, and due earlier', proof: SAID_AGAIN },
-  releaseWake: { when: 'the promise is mine (holder)', proof: SAID_AGAIN },
-  raiseShards: { when: 'the kept number of shards is lower', proof: 'the number is this one or higher' },
+  renewWake: { when: 'the wake is as read, and due earlier', proof: REPEATABLE },
+  releaseWake: { when: 'the holder is this reaper', proof: REPEATABLE },
+  raiseShards: { when: 'the stored number of shards is lower', proof: 'the number is this one or higher' },
 } as const satisfies Record<string, OtherTransition>;
 
 /** @internal */
 export const dataTransitions = {
   putData: {
-    when: 'no row under this key, or one with an older text, by claim and number',
-    proof: 'the row is there, with this text or a newer one',
+    when: 'no row under this key, or an older text (by claim and number)',
+    proof: 'the row has this text or a newer one',
   },
-  extendData: { when: 'the row expires earlier', proof: SAID_AGAIN },
+  extendData: { when: 'the row expires earlier', proof: REPEATABLE },
 } as const satisfies Record<string, OtherTransition>;
 
 /** @internal */

@@ -50,14 +50,14 @@ export interface ReapBounds {
 }
 
 const NOTHING_DONE = { sweeps: 0, reclaimed: 0, quarantined: 0, redispatched: 0, cancelled: 0 };
-/** Before a process takes over, and later than most sweeps end. */
+/** Soon enough that no process takes over, and late enough that most sweeps need no renewal. */
 const FIRST_RENEWED_MS = 150;
 const RENEWED_EVERY_MS = 4000;
 const RENEWED_BY_MS = 10_000;
 /** Spreads takeovers by several processes. */
 const JITTER_MS = 300;
 
-/** Sweeps if due. Sends the next message before the promise, so that after a crash others keep the old promise. */
+/** Sweeps if due, then promises the next sweep on the reaper's row. If it crashes, the old promise still stands and others keep it. */
 export async function reap(deps: ReapDeps, trigger: Trigger, bounds: ReapBounds): Promise<ReapResult> {
   const { clock, settings, telemetry, clockGuard } = deps;
   if (!settings.reaperEnabled) {
@@ -105,13 +105,13 @@ async function keepPromise(
     trigger.kind === 'tick' || now - row.wholeAt >= settings.reaperIntervalMs || row.wholeAt > now;
   const work = async () => {
     const done = await sweepUntilDone(deps, bounds, { shards: row.shards, outlet, isWhole });
-    // Only the schedule repairs a broken chain, so its absence must show.
+    // Only the schedule repairs a broken chain of wakes, so an alarm watches for missing ticks.
     if (trigger.kind === 'tick') telemetry.gauge('SweepDuration', done.last.result.durationMs);
     return done;
   };
   if (part === 'helps') return { ...(await work()).totals, ended: 'swept' };
   if (isMissed(row.wakeAt, now)) telemetry.count('ReaperLate');
-  const { totals, last } = await putOffWhile(work, deps, row);
+  const { totals, last } = await postponeWhile(work, deps, row);
   const isIdle = last.result.nextLapseAt === undefined;
   const gaugedAt = isIdle ? row.gaugedAt : await gaugeLiveLeases(deps, row);
   if (isWhole && isNewPeriod(row.wholeAt, now) && last.result.mayHoldParked)
@@ -181,8 +181,8 @@ export function publishLeadership(
   outlet.publish([{ name: 'ReaperLeadershipChanged', detail: { leader, change, term, at: clock.now() } }]);
 }
 
-/** Prevents other reapers from considering the promise broken during the work. */
-async function putOffWhile<T>(
+/** Postpones the promised sweep during the work, so that other reapers do not take over. */
+async function postponeWhile<T>(
   work: () => Promise<T>,
   { table, clock, telemetry }: ReapDeps,
   { wake }: ReaperRow,
@@ -192,7 +192,7 @@ async function putOffWhile<T>(
     for (let waitMs = FIRST_RENEWED_MS; wake !== undefined; waitMs = RENEWED_EVERY_MS) {
       await clock.sleep(waitMs, over.signal);
       await table.apply(renewWakeWrite(wake, clock.now() + RENEWED_BY_MS)).catch((error: unknown) => {
-        telemetry.warn('the next sweep could not be put off', { reason: String(error) });
+        telemetry.warn('the next sweep could not be postponed', { reason: String(error) });
       });
     }
   })().catch(() => {});

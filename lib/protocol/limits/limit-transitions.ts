@@ -1,4 +1,4 @@
-import { type OtherTransition, SAID_AGAIN } from '../transitions.ts';
+import { type OtherTransition, REPEATABLE } from '../transitions.ts';
 
 /** On the row of a limit. @internal */
 export const limitTransitions = {
@@ -20,6 +20,6 @@ export const limitTransitions = {
 
 /** On the row of the operators’ controls. @internal */
 export const controlTransitions = {
-  openControl: { when: 'no row yet', proof: SAID_AGAIN },
-  control: { when: 'the row is there', proof: SAID_AGAIN },
+  openControl: { when: 'no row yet', proof: REPEATABLE },
+  control: { when: 'the row exists', proof: REPEATABLE },
 } as const satisfies Record<string, OtherTransition>;

@@ -37,7 +37,7 @@ export const wasNeverMine = (owner: string): Clause => ({
   value: owner,
 });
 
-/** The owner tells workers apart, the attempt two claims of one worker. */
+/** A late repeat of a claim has the same owner, but another attempt. */
 export const leaseIsMine = (claim: Claim): readonly Clause[] => [
   statusIs('running'),
   equal('leaseOwner', claim.owner),

@@ -22,7 +22,7 @@ type FinalEnd = FailedEnd & { readonly quarantined?: boolean };
 
 export type ClaimEndings = ReturnType<typeof createClaimEndings>;
 
-/** Stores an outcome until one lease past the end, because lost work would run again. */
+/** Retries a handler's outcome for one lease beyond the lease's end, because an unstored job runs again. */
 export function createClaimEndings(parts: WorkerParts, outlet: Pick<EventOutlet, 'publish'>) {
   const { store, cells, clock, random, settings, telemetry } = parts;
 

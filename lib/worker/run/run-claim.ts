@@ -21,7 +21,7 @@ export interface ClaimedJob {
   readonly group?: Group;
 }
 
-/** Undefined if the handler returned or threw, or was told to stop. */
+/** Undefined if the handler returned, threw, or was asked to stop. */
 const deathOf = ({ outcome, reason }: Supervised): Death | undefined =>
   outcome.kind === 'died' && reason === undefined ? outcome : undefined;
 
@@ -42,7 +42,7 @@ export function createClaimRunner(parts: WorkerParts) {
     let mine = held;
     let maxInCell: number | undefined;
     for (;;) {
-      tellOfStart(mine);
+      publishStart(mine);
       const placement = { maxInCell: mine.job.crashes > 0 ? 1 : maxInCell, isExcusable: deaths === 0 };
       const run = await supervise(supervising, mine, placement, bounds);
       const death = deathOf(run);
@@ -80,7 +80,7 @@ export function createClaimRunner(parts: WorkerParts) {
     });
   };
 
-  const tellOfStart = ({ job }: HeldClaim): void => {
+  const publishStart = ({ job }: HeldClaim): void => {
     if (!namesType(settings.startedEvents, job.type)) return;
     outlet.publish([{ name: 'JobStarted', detail: { ...eventDetailOf(job), at: clock.now() } }]);
   };
@@ -113,11 +113,11 @@ export function createClaimRunner(parts: WorkerParts) {
   };
 
   return {
-    /** Calls `returned` once only the outcome is left to store. */
+    /** Calls `returned` when the handler has ended and only its outcome must be stored. */
     async run(claimed: ClaimedJob, bounds: RunBounds, returned = () => {}): Promise<Ending> {
       const held = holdClaim(clock, claimed.job, claimed.sentAt, bounds.stopping, claimed.group);
       const ending = await runUnder(held, bounds, returned).catch((error: unknown): Ending => {
-        telemetry.error('run broke off; its lease will lapse', error, nameOf(claimed.job));
+        telemetry.error('run failed unexpectedly; its lease will lapse', error, nameOf(claimed.job));
         return 'unknown';
       });
       held.lease.end();

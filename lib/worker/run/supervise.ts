@@ -47,7 +47,7 @@ export async function supervise(
     asked.abort(given);
     if (over !== undefined) return;
     over = new AbortController();
-    void killIfItStays(parts, asked, over.signal, bounds);
+    void killIfStillRunning(parts, asked, over.signal, bounds);
   };
   const onReport = (report: HeartReport) => {
     if (report === 'refused') telemetry.count('WritesFenced');
@@ -87,17 +87,17 @@ export async function supervise(
   return { outcome, reason, progressed: writer.progressed() };
 }
 
-async function killIfItStays(
+async function killIfStillRunning(
   { clock, settings }: WorkerParts,
   run: Run,
   over: AbortSignal,
   { stopping, releaseWithinMs }: RunBounds,
 ): Promise<void> {
   const wait = (ms: number) => clock.sleep(ms, over).catch(() => {});
-  const hostGoes = new Promise<void>((resolve) => {
+  const hostStops = new Promise<void>((resolve) => {
     if (stopping.aborted) return resolve();
     stopping.addEventListener('abort', () => resolve(), { signal: over });
   });
-  await Promise.race([wait(settings.killAfterMs), hostGoes.then(() => wait(releaseWithinMs))]);
+  await Promise.race([wait(settings.killAfterMs), hostStops.then(() => wait(releaseWithinMs))]);
   if (!over.aborted) run.kill();
 }

@@ -1,7 +1,7 @@
 import type { StepResult } from './step-runner.ts';
 
-/** The value that `share` of the values do not exceed. @internal */
-export function percentile(values: readonly number[], share: number): number {
+/** The value that `share` of the values do not exceed. */
+function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
   if (value === undefined) throw new Error('there is no percentile of nothing');

@@ -41,18 +41,6 @@ describe('what workers declare', () => {
     expect((await control()).types).toEqual(declared);
   });
 
-  it('follows a deployment that changes a limit, and keeps the types of other workers', async () => {
-    await declare();
-    await declare(new Map([['render', undefined]]));
-    expect((await control()).types).toEqual(new Map([...declared, ['render', undefined]]));
-  });
-
-  it('keeps what operators changed', async () => {
-    await act({ act: 'pause', type: 'mail' });
-    await declare();
-    expect((await control()).paused.has('mail')).toBe(true);
-  });
-
   it('is written only where it changes, in as many writes as its size needs', async () => {
     const writes: string[] = [];
     const counted = {
@@ -125,10 +113,5 @@ describe('pause, resume and limit', () => {
     const { paused, limits } = await control();
     expect([paused.size, limits.size]).toEqual([0, 0]);
     await expect(act({ act: 'resume', type: 'old' })).rejects.toThrow(/no handler/);
-  });
-
-  it('accepts any type as long as no worker has named its types', async () => {
-    await act({ act: 'pause', type: 'anything' });
-    expect((await control()).paused.has('anything')).toBe(true);
   });
 });

@@ -3,7 +3,6 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { checkEvidence } from '../chaos/check-evidence.ts';
 import type { Evidence } from '../chaos/evidence.ts';
 import { explainedCrashes } from '../chaos/explained-crashes.ts';
-import { tell } from '../chaos/tell.ts';
 import type { JournalLine } from '../support/journal.ts';
 import { row } from '../support/rows.ts';
 
@@ -98,12 +97,6 @@ describe('the checker of a chaos run', () => {
     expect(promises({ journal: late, pauses: [{ pid: 101, from: 2000, to: 8900 }] })).toEqual([]);
     expect(promises({ journal: [...late, line(1, 'abort', 4000)] })).toEqual([]);
     expect(promises({ journal: late, takenBack: new Map([['j1', [1500]]]) })).toEqual([]);
-  });
-
-  it('reports the job’s events in order', () => {
-    const evidence = { ...sound, events: [...sound.events, { at: 1200, what: 'worker killed', pid: 101 }] };
-    const told = tell([{ jobId: 'j1', promise: 'a job ends' }], evidence);
-    expect(told).toMatch(/a job ends.*attempt 1: start.*101 worker killed.*row: attempt 2 done/s);
   });
 });
 

@@ -6,12 +6,7 @@ import { claimWrite, completeWrite, scheduleWrite } from '../../lib/protocol/wri
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { checkQueue } from '../../lib/tools/cli/doctor/check-queue.ts';
-import {
-  isJobRow,
-  type RowCheck,
-  type RowContext,
-  rowChecks,
-} from '../../lib/tools/cli/doctor/row-checks.ts';
+import { type RowCheck, type RowContext, rowChecks } from '../../lib/tools/cli/doctor/row-checks.ts';
 import {
   checkClock,
   checkReaper,
@@ -81,12 +76,6 @@ describe('checks of rows', () => {
     ]);
   });
 
-  it('leave the leader row alone and look at rejected messages', () => {
-    expect(isJobRow({ jobId: 'leader:reaper' })).toBe(false);
-    expect(isJobRow({ jobId: 'bad:m1' })).toBe(true);
-    expect(isJobRow({ jobId: 'j' })).toBe(true);
-  });
-
   it('find a running row without a lease, and give it to the queue with its attempt kept', async () => {
     for (const attribute of ['leaseUntil', 'leaseOwner']) {
       const row = without(running, attribute);
@@ -130,12 +119,6 @@ describe('checks of rows', () => {
     expect(pendingWithoutDueHint(scheduled, context)).toBeUndefined();
   });
 
-  it('find a finished row that is still in the index, and take it out', async () => {
-    const row = { ...done, leaseUntil: NOW };
-    expect(finishedOutOfPlace(row, context)?.message).toContain("still has 'leaseUntil'");
-    expect(await repaired(row, finishedOutOfPlace)).not.toHaveProperty('leaseUntil');
-  });
-
   it('find a failed row that no list shows, and put it among the failures', async () => {
     const failed = { ...done, status: 'failed', finishedAt: NOW - 5, lastError: 'boom' };
     for (const row of [failed, { ...failed, leaseShard: 'r1', leaseUntil: NOW }]) {
@@ -173,11 +156,6 @@ describe('checks of rows', () => {
     expect(mended).toMatchObject({ errors: 0, maxAttempts: 7 });
     expect(mended).not.toHaveProperty('leaseMs');
     expect(unreadable(without(running, 'maxCrashes'), context)?.message).toContain("'maxCrashes' is missing");
-  });
-
-  it('mend an expiry in milliseconds, which DynamoDB would never reach', async () => {
-    const mended = await repaired({ ...done, expiresAt: NOW }, unreadable);
-    expect(mended?.expiresAt).toBe(NOW / 1000);
   });
 
   it('fail what cannot be mended, in a form that can be read', async () => {

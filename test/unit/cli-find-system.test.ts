@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { clientConfig } from '../../lib/aws/client-defaults.ts';
 import { routingFromEnvironment } from '../../lib/settings/environment.ts';
 import { findSystem } from '../../lib/tools/cli/system/find-system.ts';
 import { locateSystem } from '../../lib/tools/cli/system/locate-system.ts';
@@ -82,17 +81,6 @@ describe('by the name of a service', () => {
     expect(routingFromEnvironment(environment)).toEqual({ pool: 'default', pools });
   });
 
-  it('makes no request if a table is named or a local stack runs', async () => {
-    const named = {
-      ...deployed,
-      LEASEHOLD_SERVICE_NAME: 'Shop-Jobs',
-      AWS_ENDPOINT_URL_SCHEDULER: 'http://127.0.0.1:1',
-    };
-    expect((await locateSystem({}, named, folder)).tableName).toBe('t');
-    writeState(JSON.stringify(local));
-    expect((await locateSystem({}, {}, folder)).tableName).toBe('local-table');
-  });
-
   it.each(['nowhere', 'bare'])('says what to check where %s is no deployment', async (service) => {
     await expect(locateSystem({ service }, api.environment, folder)).rejects.toThrow(
       `No deployment is named '${service}' in this account and region`,
@@ -118,24 +106,6 @@ it('reaches a local stack by its own endpoints and credentials, never by those o
   writeState(JSON.stringify(local));
   const shell = { AWS_ACCESS_KEY_ID: 'real', AWS_ENDPOINT_URL_DYNAMODB: 'https://real' };
   expect(findSystem({}, shell, folder).environment).toMatchObject(local.environment);
-});
-
-it('lets the option of the region win', () => {
-  const shell = { AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_SQS: 'http://s' };
-  const { environment } = findSystem({ table: 't', region: 'eu-north-1' }, shell, folder);
-  expect(clientConfig(environment, 'DYNAMODB')).toEqual({ region: 'eu-north-1' });
-  expect(clientConfig(environment, 'SQS')).toEqual({ region: 'eu-north-1', endpoint: 'http://s' });
-});
-
-it('leaves to the SDK what no variable says', () => {
-  expect(clientConfig({}, 'SQS')).toEqual({});
-  expect(clientConfig({ AWS_ACCESS_KEY_ID: 'a' }, 'SQS')).toEqual({});
-  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' };
-  expect(clientConfig(keys, 'SQS').credentials).toEqual({
-    accessKeyId: 'a',
-    secretAccessKey: 'b',
-    sessionToken: 'c',
-  });
 });
 
 it('says what to do when there is no system, or the state of the local one cannot be read', () => {

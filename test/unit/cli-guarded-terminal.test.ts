@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { guardedTerminal } from '../../lib/tools/cli/terminal/guarded-terminal.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
@@ -75,28 +73,5 @@ it('writes the state of a local stack for its owner alone, whatever was there', 
   writeStateFile(directory, state);
   expect(readFileSync(elsewhere, 'utf8')).toBe('theirs');
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  rmSync(directory, { recursive: true });
-});
-
-it('never exposes half of that state to a concurrent reader', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'leasehold-state-'));
-  const state = { pid: process.pid, tableName: 't', queueUrl: 'q', consoleUrl: 'c', environment: {} };
-  writeStateFile(directory, state);
-  const reader = new Worker(
-    `const { parentPort, workerData } = require('node:worker_threads');
-     const { readFileSync } = require('node:fs');
-     for (let n = 0; n < 3000; n++) JSON.parse(readFileSync(workerData, 'utf8'));
-     parentPort.postMessage('whole each time');`,
-    { eval: true, workerData: join(directory, LOCAL_STATE_FILE) },
-  );
-  let isRead = false;
-  const reading = once(reader, 'message').finally(() => {
-    isRead = true;
-  });
-  while (!isRead) {
-    for (let n = 0; n < 50; n++) writeStateFile(directory, state);
-    await new Promise(setImmediate);
-  }
-  expect(await reading).toEqual(['whole each time']);
   rmSync(directory, { recursive: true });
 });

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { recoveryBound } from '../../lib/settings/recovery-bound.ts';
 import { shardsNeeded } from '../../lib/settings/relations.ts';
 import { defaultSettings } from '../../lib/settings/settings.ts';
 import { SECONDS_A_MONTH } from '../../lib/tools/plan/bill.ts';
-import { formatDollars } from '../../lib/tools/plan/format-dollars.ts';
-import { beatsOf, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
 import { runInProcess } from '../support/cli.ts';
 
@@ -32,11 +30,6 @@ describe('a plan', () => {
     expect(planned.dollarsPerMillionJobs).toBeCloseTo((sum / jobs) * 1e6);
   });
 
-  it('keeps heartbeats cheap with a large payload, which is outside the row', () => {
-    const ratio = plan({ payloadBytes: 4096 }).heartbeatDollars / plan().heartbeatDollars;
-    expect(ratio).toBeCloseTo(1);
-  });
-
   it('charges retries and reclaims with the claim that follows, and their runs', () => {
     const planned = plan({ errorShare: 0.1, crashShare: 0.1, host: { kind: 'lambda', memoryMb: 1024 } });
     const jobs = 10 * SECONDS_A_MONTH;
@@ -51,11 +44,6 @@ describe('a plan', () => {
     expect(line(long, 'workers (Lambda invocations)')?.amount).toBeCloseTo(4 * SECONDS_A_MONTH);
   });
 
-  it('counts hearts that beat a tenth early on average, as they do', () => {
-    expect(beatsOf(44_999, defaultSettings)).toBe(9);
-    expect(beatsOf(45_000, defaultSettings)).toBe(10);
-  });
-
   it('never needs fewer shards than the settings demand for the same load', () => {
     for (const [rate, durationMs] of [
       [1000, 60_000],
@@ -66,23 +54,6 @@ describe('a plan', () => {
       const demanded = shardsNeeded({ maxRunning: running, heartbeatMs: defaultSettings.heartbeatMs });
       expect(shards).toBeGreaterThanOrEqual(demanded);
     }
-  });
-
-  it('needs shards for claims and ends where jobs are too short to beat', () => {
-    // 5,000 claims and as many ends a second are 10,000 index units; 850 of a key's 1,000 can be planned for.
-    expect(plan({ rate: 5000, durationMs: 100 }).shards).toBe(12);
-  });
-
-  it('promises the recovery that the settings promise', () => {
-    expect(plan({}, { skewMs: 3000 }).recovery).toEqual(recoveryBound({ ...defaultSettings, skewMs: 3000 }));
-  });
-});
-
-describe('dollars', () => {
-  it('writes small sums with enough digits to differ', () => {
-    expect([0, 0.00001, 0.0042, 0.05, 1234.5].map(formatDollars)).toEqual([
-      ...['$0.00', 'below $0.0001', '$0.0042', '$0.05', '$1,234.50'],
-    ]);
   });
 });
 

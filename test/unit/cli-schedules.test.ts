@@ -100,18 +100,6 @@ describe('leasehold schedules', () => {
     expect(text.stdout).toMatch(/paused .*disabled/);
   });
 
-  it('says what to do where there is no such group, or no deployment is named', async () => {
-    const { environment } = await startSchedulerApi('Shop-Jobs', {});
-    const wrong = await runInProcess(['schedules', '--service', 'Shop'], { environment, clock });
-    expect([wrong.code, wrong.stderr]).toEqual([
-      1,
-      expect.stringMatching(/no schedule group 'Shop'.*Check --service .* and --region/),
-    ]);
-    const none = await runInProcess(['schedules'], { clock });
-    expect(none.code).toBe(2);
-    expect(none.stderr).toMatch(/Add --service NAME.*leasehold dev/);
-  });
-
   it('lists those of the local stack', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'leasehold-schedules-'));
     ends.push(() => rmSync(directory, { recursive: true }));

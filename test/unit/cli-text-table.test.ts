@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { cutMiddle, widthOf, wrapText } from '../../lib/tools/cli/terminal/fit-text.ts';
+import { widthOf, wrapText } from '../../lib/tools/cli/terminal/fit-text.ts';
 import { type Column, renderTable } from '../../lib/tools/cli/terminal/text-table.ts';
 
 const colors = pc.createColors(false);
@@ -81,18 +81,6 @@ describe('a text that is too long', () => {
         for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(width, 2));
         expect(lines.join('').replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
       }),
-    );
-  });
-
-  it('keeps its ends where its middle is dropped', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme', maxLength: 80 }),
-        fc.integer({ min: 4, max: 40 }),
-        (text, width) => {
-          expect(widthOf(cutMiddle(text, width))).toBeLessThanOrEqual(width);
-        },
-      ),
     );
   });
 });

@@ -1,7 +1,5 @@
-import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { cutEnd, cutMiddle } from '../../lib/tools/cli/terminal/fit-text.ts';
-import { createOutput, firstLine } from '../../lib/tools/cli/terminal/output.ts';
+import { createOutput } from '../../lib/tools/cli/terminal/output.ts';
 import { wantsColors } from '../../lib/tools/cli/terminal/process-terminal.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import {
@@ -11,8 +9,7 @@ import {
   parseDuration,
   parseInstant,
 } from '../../lib/tools/cli/terminal/time.ts';
-import { counted } from '../../lib/tools/inspect/counted.ts';
-import { formatAge, formatDuration } from '../../lib/tools/inspect/format-duration.ts';
+import { formatDuration } from '../../lib/tools/inspect/format-duration.ts';
 
 describe('durations', () => {
   it('are read as people write them', () => {
@@ -46,12 +43,6 @@ describe('instants', () => {
     expect(formatInstant(at, { timeZone: 'Asia/Kolkata' })).toMatch(/^2026-03-29 06:00:00 (IST|GMT\+5:30)$/);
   });
 
-  it('are shown as a distance from now', () => {
-    expect([-90_000, -499, 0, 12_000].map((ms) => formatAge(at + ms, at))).toEqual([
-      ...['1 min 30 s ago', 'now', 'now', 'in 12 s'],
-    ]);
-  });
-
   it('are read as ISO 8601, or as a duration ago or ahead', () => {
     for (const direction of ['ago', 'ahead'] as const) {
       expect(parseInstant('2026-03-29T00:30:00.120Z', 0, direction)).toBe(at);
@@ -72,28 +63,6 @@ describe('output', () => {
     }) as unknown as Terminal;
   const told = () => written.splice(0).join('').split('\n').slice(0, -1);
 
-  it('in JSON is one document and nothing else', () => {
-    const output = createOutput(on(80, true), { json: true });
-    output.line('text');
-    output.say('- ', 'text');
-    output.table({ columns: ['A'], rows: [['1']] });
-    output.json({ a: 1 });
-    expect(told()).toEqual(['{"a":1}']);
-    expect(output.colors.red('x')).toBe('x');
-  });
-
-  it('aligns columns by visible width, ignores color codes, and leaves no trailing blanks', () => {
-    const { red } = pc.createColors(true);
-    createOutput(on(80), {}).table({
-      columns: ['A', { title: 'N', right: true }, 'B'],
-      rows: [
-        [['long one', red], '1', 'x'],
-        ['b', '22', ''],
-      ],
-    });
-    expect(told()).toEqual(['A          N  B', `${red('long one')}   1  x`, 'b         22']);
-  });
-
   it('wraps notes and sentences between words, under their beginning', () => {
     const output = createOutput(on(24), {});
     output.say('· ', 'one two three four five six');
@@ -101,16 +70,6 @@ describe('output', () => {
     expect(told()).toEqual([
       ...['· one two three four', '  five six', 'a b', `  ${'x'.repeat(22)}`, `  ${'x'.repeat(8)}`],
     ]);
-  });
-
-  it('shortens what would not fit', () => {
-    expect(cutMiddle('abcdefghij', 10)).toBe('abcdefghij');
-    expect(cutMiddle('abcdefghijk', 10)).toBe('abcdef…ijk');
-    expect(cutMiddle('日本語のジョブです', 10)).toBe('日本語…す');
-    expect(cutEnd('日本語', 4)).toBe('日…');
-    expect(firstLine('one\ntwo')).toBe('one');
-    expect(firstLine('abcdef', 4)).toBe('abc…');
-    expect([counted(1, 'job'), counted(1234, 'job')]).toEqual(['1 job', '1,234 jobs']);
   });
 
   it('has colors on a screen, unless NO_COLOR says no', () => {

@@ -3,24 +3,8 @@ import { cloudWatchMetrics } from '../../lib/tools/console/cloudwatch-metrics.ts
 import { createTrend } from '../../lib/tools/console/watch/trend.ts';
 
 const NOW = 1_800_000_000_000;
-const MINUTE = 60_000;
 
 describe('what this console saw', () => {
-  it('has gaps where nothing was looked at, and zeros where nothing happened', () => {
-    const trend = createTrend();
-    trend.look(NOW - 3 * MINUTE, { running: 4, waiting: 9 });
-    trend.look(NOW - MINUTE, { running: 2, waiting: undefined });
-    trend.count('done', NOW - MINUTE, NOW);
-    trend.count('done', NOW - MINUTE, NOW);
-    const { lines, from, stepMs, since } = trend.read('1h', NOW);
-    expect(from).toBe(NOW - 60 * MINUTE);
-    expect([stepMs, since]).toEqual([MINUTE, NOW - 3 * MINUTE]);
-    expect(lines.done?.slice(-4)).toEqual([null, 0, null, 2]);
-    expect(lines.running?.slice(-4)).toEqual([null, 4, null, 2]);
-    expect(lines.waiting?.slice(-4)).toEqual([null, 9, null, null]);
-    expect(lines.done?.slice(0, -4).every((each) => each === null)).toBe(true);
-  });
-
   it('counts reclaims, so that two at once are two', () => {
     const trend = createTrend();
     for (const at of [NOW - 1, NOW - 1, NOW - 2]) trend.count('reclaimed', at, NOW);

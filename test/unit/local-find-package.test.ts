@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, parse } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { installCommand, runCommand } from '../../lib/tools/bundle/package-manager.ts';
-import { dynoxidePackage, findDynoxide, isInstalled } from '../../lib/tools/dev/engines/find-package.ts';
+import { dynoxidePackage, findDynoxide } from '../../lib/tools/dev/engines/find-package.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-find-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,18 +34,6 @@ describe('dynoxide', () => {
     const brought = put(`${name}/brought/node_modules/dynoxide/node_modules/${name}/package.json`);
     expect(findDynoxide(on, [other])).toBe(join(dirname(brought), file));
   });
-
-  it('has no package for other platforms', () => {
-    const on = { platform: 'win32', arch: 'arm64' };
-    expect(dynoxidePackage(on)).toBeUndefined();
-    expect(findDynoxide(on)).toBeUndefined();
-  });
-});
-
-it('a package is installed, also if it hides its manifest', () => {
-  expect(isInstalled('esbuild')).toBe(true);
-  expect(isInstalled('fauxqs')).toBe(true);
-  expect(isInstalled('no-such-package')).toBe(false);
 });
 
 it.each([
@@ -75,11 +63,5 @@ describe('the line that installs packages', () => {
     const below = dirname(put(`${lock}/packages/jobs/package.json`));
     put(`${lock}/${lock}`);
     expect(installCommand(packages, below, 'npm/11.0.0 node/v24.0.0')).toBe(command);
-  });
-
-  it('is that of the package manager that runs the command, without a lock file', () => {
-    const { root } = parse(folder);
-    expect(installCommand({ normal: ['sharp'] }, root, 'yarn/4.0.0 npm/?')).toBe('yarn add sharp');
-    expect(installCommand({ normal: ['sharp'] }, root, '')).toBe('npm install sharp');
   });
 });

@@ -25,17 +25,6 @@ async function gated(answer: Parameters<typeof createServer>[1]) {
   };
 }
 
-it('a gate ends its request to the engine with that of a client that leaves', async () => {
-  const left = Promise.withResolvers<void>();
-  const { engine, send, stop } = await gated((given) => void given.once('close', left.resolve));
-  const sent = send({ 'content-length': '100' });
-  sent.on('error', () => {}).write('half');
-  await once(engine, 'request');
-  sent.destroy();
-  await left.promise;
-  await stop();
-});
-
 it('a gate outlives a client that leaves before its reply', async () => {
   const held: ServerResponse[] = [];
   const { engine, send, stop } = await gated((_, response) => {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readOutputLine } from '../../lib/tools/dev/lambda-host/output-line.ts';
-import { logLineOf, rowWithReason } from '../../lib/tools/dev/log-lines.ts';
+import { logLineOf } from '../../lib/tools/dev/log-lines.ts';
 import type { StackEvent } from '../../lib/tools/dev/stack.ts';
 
 const job = { jobId: 'a', type: 'count', attempt: 2 };
@@ -18,15 +18,6 @@ const ofLog = (message: string, fields: object, level = 'WARN') =>
 const ofBus = (name: string, detail: object) =>
   plain(logLineOf({ kind: 'bus', event: { name, detail: { ...job, ...detail } } } as StackEvent));
 const plain = (said: string | undefined) => said && stripVTControlCharacters(said);
-
-it('says something of whatever a handler prints or puts on the bus', () => {
-  expect(ofLog('odd', job, '__proto__')).toBe('a count #2  odd');
-  const event = {
-    kind: 'bus',
-    event: { name: 'JobDone', detail: { lastError: 5 } },
-  } as unknown as StackEvent;
-  expect(rowWithReason(event)).toBeUndefined();
-});
 
 describe('what dev says', () => {
   it.each([

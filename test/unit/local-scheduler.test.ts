@@ -78,13 +78,4 @@ describe('the scheduler of a local stack', () => {
     ]);
     expect(problems).toHaveLength(2);
   });
-
-  it('continues with the new schedules when they are replaced', async () => {
-    const { sent, pass, scheduler } = stage({ often: { rate: '1 minute', type: 'poll' } });
-    await pass(MINUTE);
-    scheduler.replace({ other: { rate: '1 minute', type: 'poll' } });
-    await pass(MINUTE);
-    expect(sent.map(({ schedule }) => schedule)).toEqual(['often', 'other']);
-    expect(Object.keys(scheduler.schedules())).toEqual(['other']);
-  });
 });

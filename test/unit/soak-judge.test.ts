@@ -35,11 +35,6 @@ describe('the judge of a soak', () => {
     expect(problems()).toEqual([]);
   });
 
-  it('does not mind growth at the start, nor a few wild samples', () => {
-    expect(problems((part) => (part < 0.2 ? { hostRssMb: 1000 * part } : {}))).toEqual([]);
-    expect(problems((part) => (part > 0.9 && part < 0.95 ? { hostRssMb: 2000 } : {}))).toEqual([]);
-  });
-
   it.each<[string, (part: number, sample: SoakSample) => Partial<SoakSample>]>([
     ['host, RSS in MB', (part, { hostRssMb }) => ({ hostRssMb: hostRssMb + 60 * part })],
     ['host, heap held in MB', (part) => ({ heldMb: part < 0.1 ? undefined : 35 + 8 * part })],
@@ -51,10 +46,6 @@ describe('the judge of a soak', () => {
     ['leases beyond jobs', (part, { leases }) => ({ leases: leases + Math.floor(11 * part) })],
   ])('notices a leak: %s', (name, leak) => {
     expect(problems(leak)).toEqual([expect.stringContaining(`${name}: grew by`)]);
-  });
-
-  it('notices that fewer jobs ran than were to', () => {
-    expect(problems(() => ({ running: 980, leases: 980 }))).toEqual(['980 jobs ran at once, not 1000']);
   });
 
   it('notices leases without a running job', () => {

@@ -42,11 +42,6 @@ describe('telemetry', () => {
     for (const { timestamp } of told) expect(timestamp === undefined).toBe(level === undefined);
   });
 
-  it('takes no harm from a value that is no number', () => {
-    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
-    expect(() => telemetry.gauge('ClockOffset', undefined as never)).not.toThrow();
-  });
-
   it('measures by job type only if enabled, in a separate line for each type', () => {
     expect(createPowertoolsTelemetry({ serviceName: 'test' }).timeOfType).toBeUndefined();
     const lines: string[] = [];
@@ -67,19 +62,6 @@ describe('telemetry', () => {
       expect.objectContaining({ service: 'test', type: 'video', RunTime: 5000 }),
     ]);
     for (const { _aws } of told) expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'type']]);
-  });
-
-  it('gauges waiting jobs by type without being enabled', () => {
-    const lines: string[] = [];
-    const log = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)));
-    const telemetry = createPowertoolsTelemetry({ serviceName: 'test' });
-    telemetry.gaugeOfType?.('JobsWaiting', 'render', 3);
-    telemetry.gaugeOfType?.('OldestWait', 'render', 9000);
-    telemetry.flush();
-    log.mockRestore();
-    const [told] = lines.map((line) => JSON.parse(line));
-    expect(told).toMatchObject({ service: 'test', type: 'render', JobsWaiting: 3, OldestWait: 9000 });
-    expect(told._aws.CloudWatchMetrics[0].Dimensions).toEqual([['service', 'type']]);
   });
 
   it('sums up throttled requests of each limit in a separate line', () => {

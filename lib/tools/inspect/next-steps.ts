@@ -60,8 +60,8 @@ function nextOfFinished(job: FinishedJob): string {
   return `nothing, until an operator runs 'leasehold revive ${job.jobId}'`;
 }
 
-/** When the reaper will have acted if the worker is dead. @internal */
-export const recoveredBy = (job: RunningJob, settings: Settings): number =>
+/** When the reaper will have acted if the worker is dead. */
+const recoveredBy = (job: RunningJob, settings: Settings): number =>
   job.leaseUntil + recoveryBound({ ...settings, leaseMs: 0 }).worstMs;
 
 function nextOfRunning(job: RunningJob, now: number, settings: Settings): NextStep[] {

@@ -83,55 +83,10 @@ describe('the verdict', () => {
     for (const { next } of health.reasons) expect(next).not.toBe('');
   });
 
-  it('says that the reaper is switched off, and nothing about its lateness', () => {
-    const off = healthOf({ ...well, reaper: undefined }, { ...settings, reaperEnabled: false });
-    expect(off.reasons.map(({ code }) => code)).toEqual(['reaperOff']);
-  });
-
   it('ranks down above degraded, and names only the worst', () => {
     const health = of({ lastHour: { throttled: 1 }, reaper: { wakeAt: NOW - 3_600_000 } });
     expect(health.reasons.map(({ state }) => state)).toEqual(['down', 'degraded']);
     expect(health.message).toBe('down because no reaper has swept for 1 h; one is started every 1 min');
-  });
-});
-
-describe('the strip', () => {
-  const strip = (over: Partial<HealthSigns>) => {
-    const signs = { ...well, ...over };
-    return new Map(healthStrip(signs, healthOf(signs, settings)).map((item) => [item.name, item]));
-  };
-
-  it('has a value for each question, in the same order', () => {
-    expect([...strip({}).values()].map(({ label, value }) => `${label}: ${value}`)).toEqual([
-      'waiting: 0',
-      'running: 3',
-      'workers busy: –',
-      'last sweep: 4 s ago',
-      'failed: 0',
-      'crashed, reclaimed: 0, 0',
-      'throttled: 0',
-    ]);
-  });
-
-  it('colors the figure that a reason is about', () => {
-    const items = strip({ running: count(0), queue: queue(501), untakenMs: 60_000 });
-    expect(items.get('waiting')).toMatchObject({ value: '501', tone: 'bad' });
-    expect(items.get('failed')?.tone).toBe('plain');
-  });
-
-  it('shows a dash and the reason where nothing is known, never a zero', () => {
-    const items = strip({ queue: undefined, pending: undefined, lastHour: undefined, running: undefined });
-    for (const name of ['waiting', 'running', 'failed', 'lost', 'throttled'] as const)
-      expect(items.get(name)).toMatchObject({ value: '–', tone: 'unknown' });
-  });
-
-  it('shows how late the next sweep is', () => {
-    const items = strip({ reaper: { ledAt: NOW - 40_000, wakeAt: NOW - 12_000 } });
-    expect(items.get('sweep')).toMatchObject({
-      value: '40 s ago',
-      remark: 'next is 12 s late',
-      tone: 'warn',
-    });
   });
 });
 
@@ -171,17 +126,6 @@ describe('pools', () => {
       "down because pool 'render' has no queue: Render does not exist, so no job of type render can be sent",
     );
   });
-
-  it('share one figure in the strip, which says where the messages are', () => {
-    const pools = [
-      pool({ name: 'default', queue: queue(2) }),
-      pool({ queue: queue(1200), running: count(9) }),
-    ];
-    const signs = { ...well, pools };
-    expect(healthStrip(signs, healthOf(signs, settings))).toContainEqual(
-      expect.objectContaining({ name: 'waiting', value: '1,202', remark: 'default 2, render 1,200' }),
-    );
-  });
 });
 
 describe('limits and pauses', () => {
@@ -190,11 +134,6 @@ describe('limits and pauses', () => {
     const signs = { ...well, parked };
     return healthStrip(signs, healthOf(signs, settings)).find(({ name }) => name === 'parked');
   };
-
-  it('have no figure where nothing is limited, paused or changed', () => {
-    expect(strip(none)).toBeUndefined();
-    expect(strip({ ...none, hasLimits: true })).toMatchObject({ value: '0', tone: 'plain' });
-  });
 
   it('parked jobs alone are no reason to worry', () => {
     const parked = { ...none, all: count(40, false), limits: [{ type: 'sync', limit: 1 }] };

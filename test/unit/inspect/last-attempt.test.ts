@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
 import { lastEnding } from '../../../lib/tools/inspect/last-ending.ts';
-import { inOneLine } from '../../../lib/tools/inspect/moment.ts';
-import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { whyFailed } from '../../../lib/tools/inspect/why-failed.ts';
 import { finishedRow, row } from '../../support/rows.ts';
 
@@ -45,29 +43,6 @@ describe('how the last attempt ended', () => {
   ])('is told of %s by %s', (outcome, cause, message) => {
     const job = pending({ attempt: 1, lastError: cause, ...claim(1, outcome, cause) });
     expect(lastEnding(job)?.message).toBe(message);
-  });
-
-  it('is the one before, while the job runs', () => {
-    const job = pending({
-      ...{ status: 'running', leaseShard: 'r0', attempt: 2, lastError: 'crashed: boom' },
-      ...claim(1, 'crashed', 'crashed: boom'),
-    });
-    expect(lastEnding(job)).toMatchObject({ attempt: 1, message: 'crashed: boom' });
-  });
-
-  it('is unknown before the first attempt has ended', () => {
-    expect(lastEnding(pending({ attempt: 0 }))).toBeUndefined();
-  });
-});
-
-describe('a crash of a process that several jobs shared', () => {
-  it('reads as not charged in the life of the job', () => {
-    const cause = 'crashed, not charged: a handler, or what it called, ended the process with exit code 1';
-    const job = pending({ attempt: 1, releases: 1, lastError: cause, ...claim(1, 'crashed', cause) });
-    const told = timelineOf(job).map(inOneLine);
-    expect(told).toContain(
-      'its process died, not charged to this job: a handler, or what it called, ended the process with exit code 1',
-    );
   });
 });
 

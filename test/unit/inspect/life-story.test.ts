@@ -4,9 +4,8 @@ import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { factsOf, tellFacts } from '../../../lib/tools/inspect/facts.ts';
 import { inOneLine } from '../../../lib/tools/inspect/moment.ts';
-import { nextSteps, recoveredBy } from '../../../lib/tools/inspect/next-steps.ts';
+import { nextSteps } from '../../../lib/tools/inspect/next-steps.ts';
 import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
-import { settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 const claim = (attempt: number, outcome: string, from = attempt * 1_000) => ({
@@ -82,14 +81,6 @@ describe('the story of a job', () => {
     ]);
   });
 
-  it('has few facts where little happened', () => {
-    expect(told({ status: 'done', cancelRequested: true, claim01: claim(1, 'done') }).facts).toEqual([
-      'claimed once; since it was created or last revived, 0 ended by errors, 0 by crashes, 0 by lost hosts, 0 released',
-      "fails for good at 5 errors and crashes together, at 3 crashes, or when its host is lost too often ('maxLapses')",
-      'last changed by w/c1',
-    ]);
-  });
-
   it('names the attempts of which nothing is known', () => {
     expect(told({ attempt: 2, claim01: claim(1, 'retried') }).facts.slice(2)).toEqual([
       'attempt 2 left no entry: its claim was released before its worker learned of it',
@@ -105,37 +96,6 @@ describe('the story of a job', () => {
       'the row no longer lists attempts 1 to 1',
       'last changed by w/c1',
     ]);
-  });
-
-  it('is in order of time where clocks disagreed', () => {
-    const { events } = told({
-      attempt: 2,
-      claim01: claim(1, 'retried', 900),
-      claim02: claim(2, 'retried', 50),
-    });
-    expect(events.map(({ at }) => at)).toEqual([50, 100, 550, 900, 1_400]);
-  });
-
-  it('takes the later of what the row and its lease say of the last beat', () => {
-    const beats = (over: Record<string, unknown>) => told({ ...running, ...over }).events.at(-1)?.at;
-    expect(beats({ heartbeatAt: 75_000 })).toBe(75_000);
-    expect(beats({ heartbeatAt: 65_000 })).toBe(70_000);
-  });
-
-  it('gives a cause where one is known', () => {
-    const last = (over: Record<string, unknown>) => {
-      const { message, text } = told(over).events.at(-1) ?? {};
-      return [message, text];
-    };
-    const retried = { claim01: claim(1, 'retried') };
-    expect(last({ ...retried, lastError: 'boom' })).toEqual([
-      'its handler threw; the job will be retried',
-      'boom',
-    ]);
-    expect(last(retried)).toEqual(['its handler threw; the job will be retried', undefined]);
-    expect(last({ status: 'failed', lastError: 'boom' })).toEqual(['failed', 'boom']);
-    expect(last({ status: 'failed' })).toEqual(['failed', undefined]);
-    expect(last({ status: 'done', lastError: 'boom' })).toEqual(['done', undefined]);
   });
 });
 
@@ -228,12 +188,6 @@ describe('what happens next, word for word', () => {
           "OVERDUE: the reaper should have sent another hint. Run 'leasehold doctor', or 'leasehold doctor --sweep' to sweep now",
       },
     ]);
-  });
-
-  it('to a running job is known by the end of its lease', () => {
-    const job = parseJob(row(running));
-    if (job.status !== 'running') throw new Error('it does not run');
-    expect(recoveredBy(job, settings)).toBe(100_000 + 2000 + 120_500);
   });
 
   // As a claim leaves the row: no longer due, and no longer with the queue.

@@ -5,15 +5,10 @@ import { leaseHolders } from '../../../lib/tools/inspect/lease-holders.ts';
 import { leasePhase } from '../../../lib/tools/inspect/lease-phase.ts';
 import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { whyRefused } from '../../../lib/tools/inspect/why-refused.ts';
-import { workerOf } from '../../../lib/tools/inspect/worker-name.ts';
 import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
 
 describe('the workers that leases show', () => {
-  it('are named by what stands before the last slash', () => {
-    expect(['host/a/x1', 'host', '/x'].map(workerOf)).toEqual(['host/a', 'host', '/x']);
-  });
-
   it('are STALE when every lease they hold has ended, the most silent first', () => {
     const views = leaseHolders(
       [
@@ -91,26 +86,6 @@ describe('the timeline of a job', () => {
     return { events, facts: tellFacts(factsOf(job), job.status).join(' | ') };
   };
 
-  it('shows how each claim ended and what operators did', () => {
-    const { events } = told({
-      status: 'pending',
-      attempt: 2,
-      lastError: 'worker lease expired',
-      claim01: { ...claim(1, 'retried'), cause: 'Error: no route' },
-      claim02: claim(2, 'takenBack'),
-      acted: 3,
-      act0: { act: 'takeBack', by: 'cli-ann', at: 25 },
-      act1: { act: 'cancel', by: 'cli-ann', at: 40 },
-      act2: { act: 'revive', by: 'console', at: 50 },
-    });
-    expect(events.filter((each) => !each.startsWith('claimed')).slice(1)).toEqual([
-      'retried: its handler threw; the job will be retried: Error: no route',
-      'takenBack: taken back by cli-ann',
-      'cancelRequested: cancellation requested by cli-ann',
-      'revived: revived by console',
-    ]);
-  });
-
   it('shows what the last lapse led to, and what remains of a job that resumed from a checkpoint', () => {
     const lapsed = (status: string, more = {}) =>
       told({ status, claim01: claim(1, 'lapsed'), ...more }).events.join(' | ');
@@ -120,13 +95,5 @@ describe('the timeline of a job', () => {
     expect(lapsed('pending')).toContain('reclaimed the job');
     expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is saved |');
     expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('continues from there');
-  });
-
-  it('shows the end of a job that never failed, and of a message that is not a job', () => {
-    expect(told({ status: 'done', claim01: claim(1, 'done') }).events.at(-1)).toBe('finished: done');
-    expect(told({}).events).toHaveLength(1);
-    expect(told({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' }).events[0]).toContain(
-      'cannot be run',
-    );
   });
 });

@@ -32,10 +32,6 @@ describe('a job whose type’s terms no claim has set yet', () => {
       { leaseUntil: 100_000, leaseMs: undefined },
     ]);
   });
-
-  it('is not quarantined', () => {
-    expect(isQuarantined(parseJob(row({ ...unset, status: 'cancelled' })))).toBe(false);
-  });
 });
 
 it('crashes up to the attempts are a quarantine, where the message allowed fewer attempts than the type crashes', () => {

@@ -15,11 +15,6 @@ const role = 'arn:aws:iam::123456789012:role/rehearsal';
 const COMMAND = 'aws cloudformation delete-stack --stack-name Some --region eu-west-1';
 
 describe('an identity', () => {
-  it('is that of the environment where none is named', () => {
-    expect(identityVariables({}, {}, folder)).toEqual({});
-    expect(deleteCommand('Some', 'eu-west-1', {})).toBe(COMMAND);
-  });
-
   it('is a profile, also in the command that deletes the stack', () => {
     const variables = identityVariables({ profile: 'sandbox' }, {}, folder);
     expect(variables).toEqual({ AWS_PROFILE: 'sandbox' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AwsError } from '../../../rehearsal/aws-request.ts';
-import { removeStack, type StackApi, stackApi } from '../../../rehearsal/remove-stack.ts';
+import { removeStack, type StackApi } from '../../../rehearsal/remove-stack.ts';
 
 type Seen = string | undefined | Error;
 
@@ -69,31 +69,5 @@ describe('a stack', () => {
     ['it takes too long', ['DELETE_IN_PROGRESS'], 'the stack was not deleted within 1 minutes', 60],
   ])('is reported as left when %s', async (_, statuses, ended, looks) => {
     expect(await remove(...statuses)).toMatchObject({ ended, looks });
-  });
-});
-
-describe('the status of a stack', () => {
-  const statusOf = (reply: string | Error) =>
-    stackApi(
-      {
-        region: 'eu-west-1',
-        async send() {
-          if (reply instanceof Error) throw reply;
-          return { text: reply, at: 0 };
-        },
-      },
-      'Some',
-    ).status();
-
-  it('is absent where there is none, and only there', async () => {
-    expect(await statusOf('<Stacks><StackStatus>CREATE_COMPLETE</StackStatus></Stacks>')).toBe(
-      'CREATE_COMPLETE',
-    );
-    expect(await statusOf('<StackStatus>DELETE_COMPLETE</StackStatus>')).toBeUndefined();
-    expect(
-      await statusOf(new AwsError('ValidationError', 'Stack with id Some does not exist')),
-    ).toBeUndefined();
-    await expect(statusOf(new AwsError('ValidationError', 'Rate of requests'))).rejects.toThrow('Rate');
-    await expect(statusOf(expired)).rejects.toThrow('ExpiredToken');
   });
 });

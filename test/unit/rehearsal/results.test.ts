@@ -5,20 +5,12 @@ import { metrics } from '../../../lib/wire/metrics.ts';
 import { DRIVEN_ALARMS } from '../../../rehearsal/alarms.ts';
 import { judgeChain, LATE_MS } from '../../../rehearsal/chain.ts';
 import { judgeLapses, RECLAIM_DELAY_MS, RECOVERY_MS } from '../../../rehearsal/lapses.ts';
-import { distribution, percentile, resultsFile, resultsText, tally } from '../../../rehearsal/results.ts';
+import { distribution, resultsText, tally } from '../../../rehearsal/results.ts';
 import type { StepResult } from '../../../rehearsal/step-runner.ts';
 
 const doc = (name: string) => readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', name), 'utf8');
 
 describe('percentiles', () => {
-  const values = Array.from({ length: 200 }, (_, n) => 200 - n);
-
-  it('are values that occurred: the 100th, the 198th and the 200th of 200', () => {
-    expect([0.5, 0.99, 1].map((share) => percentile(values, share))).toEqual([100, 198, 200]);
-    expect(percentile([7], 0.5)).toBe(7);
-    expect(() => percentile([], 0.5)).toThrow('nothing');
-  });
-
   it('are shown with the bound', () => {
     expect(distribution('a reclaim', [1000, 2000], 4000)).toBe(
       'a reclaim, 2 times: p50 1.00 s, p99 2.00 s, maximum 2.00 s; the bound is 4.00 s',
@@ -65,10 +57,6 @@ describe('the results file', () => {
     { name: 'alarms', title: 'alarms', outcome: 'skipped', ms: 0, notes: ['needs alarms'] },
   ];
   const startedAt = new Date('2027-02-03T04:05:06.789Z');
-
-  it('is named by its date, on every file system', () => {
-    expect(resultsFile(startedAt)).toBe('leasehold-rehearsal-2027-02-03T04-05-06Z.md');
-  });
 
   it('has one row for each step, and what became of the stack', () => {
     const text = resultsText({

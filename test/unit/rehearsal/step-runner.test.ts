@@ -78,21 +78,6 @@ describe('the steps of a rehearsal', () => {
       ['b', 'not reached', 'interrupted before'],
     ]);
   });
-
-  it('are not begun after an interrupt between two of them', async () => {
-    const interrupted = new AbortController();
-    const last = step('a', async () => {
-      queueMicrotask(() => interrupted.abort(new Error('interrupted by SIGTERM')));
-      return [];
-    });
-    let begun = false;
-    const next = step('b', async () => {
-      begun = true;
-      return [];
-    });
-    await outcomes([last, next], { signal: interrupted.signal });
-    expect(begun).toBe(false);
-  });
 });
 
 describe('credentials are gone', () => {

@@ -26,7 +26,7 @@ const parts = composeWorker({
   dynamodb: local(stores.dynamodb ?? ''),
   sqs: local(stores.sqs ?? ''),
 });
-const { handler, ready } = createLambdaHost(() => parts.cells, { parts });
+const { handler, ready } = createLambdaHost(parts);
 await ready;
 
 async function oneMessage(): Promise<void> {

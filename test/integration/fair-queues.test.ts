@@ -10,7 +10,7 @@ import { pauseGroups } from '../../lib/wire/limits.ts';
 import { jobBody } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';
-import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
+import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
 import { local } from '../support/engines.ts';
 import { invoke } from '../support/invoke.ts';
@@ -62,7 +62,7 @@ async function received(count: number) {
 /** Lets each sender send, and returns what each sent. */
 async function everySender(): Promise<Record<string, typeof sent>> {
   const worker = stack.worker(registry);
-  const run = createWorkerHandler(registry, { parts: worker });
+  const run = createLambdaHost(worker).handler;
   const consume = createDeadLetterHandler(worker);
   const sqs = { ...local, endpoint: stack.sqs.endpoint };
   const dynamodb = { ...local, endpoint: stack.dynamodb.endpoint };

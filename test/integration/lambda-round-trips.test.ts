@@ -38,7 +38,7 @@ async function sent(...jobIds: readonly string[]): Promise<ReceivedMessage[]> {
 function host() {
   const jobs = new URL('../support/child-jobs.ts', import.meta.url);
   const parts = stack.worker(createRegistry([]), { handlers: { jobs } });
-  return createLambdaHost(() => parts.cells, { parts });
+  return createLambdaHost(parts);
 }
 
 describe('a worker function', () => {
@@ -83,7 +83,7 @@ describe('with pools', () => {
       handlers: { jobs },
       configuration: { resources, settings, routing },
     });
-    return createLambdaHost(() => parts.cells, { parts });
+    return createLambdaHost(parts);
   };
 
   it('a job in its right queue sends the same requests, and one that is forwarded a write and a message', async () => {

@@ -5,7 +5,7 @@ import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { SqsHandler } from '../../lib/wire/lambda.ts';
 import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
-import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
+import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';
@@ -59,7 +59,7 @@ beforeEach(async () => {
     batchConcurrency: 1,
   });
   await declare(registry);
-  handler = createWorkerHandler(registry, { parts: stack.worker(registry) });
+  handler = createLambdaHost(stack.worker(registry)).handler;
 });
 afterEach(() => stack.close());
 
@@ -117,7 +117,7 @@ describe('the cost of a job on the wire', () => {
     });
     const types = createRegistry([reporting]);
     await declare(types);
-    const worker = createWorkerHandler(types, { parts: stack.worker(types) });
+    const worker = createLambdaHost(stack.worker(types)).handler;
     await invoke(worker, [await sent('reporting', {}, { jobId: 'a' })]);
     expect(writes()).toEqual({ UpdateItem: 2 });
   });
@@ -254,7 +254,7 @@ describe('a worker that cannot use the table', () => {
   it('says so by metrics, though Lambda takes its answer for a success', async () => {
     const { telemetry } = stack.direct;
     const counted = vi.spyOn(telemetry, 'count');
-    const broken = createWorkerHandler(registry, { parts: stack.worker(registry, { telemetry }) });
+    const broken = createLambdaHost(stack.worker(registry, { telemetry })).handler;
     const message = await sent('quick', { n: 1 }, { jobId: 'a' });
     stack.dynamodb.use(on('*', { kind: 'serverError', status: 400 }));
     const returned = await invoke(broken, [message]);

@@ -4,7 +4,7 @@ import { createProducer, MessageRefusedError } from '../../lib/client/producer/i
 import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';
-import { createWorkerHandler } from '../../lib/worker/hosts/worker-handler.ts';
+import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry, UnknownTypeError } from '../../lib/worker/registry.ts';
 import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';
@@ -78,7 +78,7 @@ describe('a producer', () => {
   it('names the id under which the job is found', async () => {
     const { jobId } = await producer().send('greet', { name: 'Ada' });
     const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
-    await invoke(createWorkerHandler(registry, { parts: stack.worker(registry) }), message ? [message] : []);
+    await invoke(createLambdaHost(stack.worker(registry)).handler, message ? [message] : []);
     expect(await stack.read(jobId)).toMatchObject({ status: 'done', result: 'hello Ada' });
   });
 
@@ -99,7 +99,7 @@ describe('a producer', () => {
   it('leaves a delay that SQS can keep to SQS, and the worker then needs no row for it', async () => {
     await producer().send('greet', { name: 'Ada' }, { jobId: 'later', delayMs: 1500 });
     const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 10 });
-    await invoke(createWorkerHandler(registry, { parts: stack.worker(registry) }), message ? [message] : []);
+    await invoke(createLambdaHost(stack.worker(registry)).handler, message ? [message] : []);
     expect(await stack.read('later')).toMatchObject({ status: 'done' });
     // A read compares the clocks, and the first worker of a deployment declares its types: a read and three writes.
     expect(stack.dynamodb.counts).toEqual({ GetItem: 2, UpdateItem: 2 + 3 });
@@ -174,7 +174,7 @@ describe('the dead-letter consumer', () => {
     expect(pending).not.toHaveProperty('leaseMs');
     expect(pending).not.toHaveProperty('maxCrashes');
     const hint = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
-    const worker = createWorkerHandler(registry, { parts: stack.worker(registry) });
+    const worker = createLambdaHost(stack.worker(registry)).handler;
     expect(await invoke(worker, hint)).toEqual([]);
     expect(await stack.read('a')).toMatchObject({
       ...{ status: 'done', attempt: 1, leaseMs: 90_000, maxAttempts: 4, maxCrashes: 2 },

@@ -3,31 +3,24 @@ import type { PowertoolsTelemetry } from '../../aws/telemetry.ts';
 import { configurationFromEnvironment } from '../../settings/environment.ts';
 import type { SqsHandler } from '../../wire/lambda.ts';
 import type { Cells, CellsOptions } from '../cells/cells.ts';
-import { composeHost, type HostOptions } from '../compose-worker.ts';
+import { type ComposedWorker, composeHost } from '../compose-worker.ts';
 import { declareTypes } from '../declare-types.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { createBatchRunner } from './lambda-batch.ts';
 import { sqsHandler } from './sqs-handler.ts';
 
-type LambdaWorkerParts = WorkerParts & { readonly telemetry: PowertoolsTelemetry };
-
-export type LambdaHostOptions = Partial<HostOptions> & {
-  readonly parts?: LambdaWorkerParts;
-};
-
 /** Lambda's init phase ends after ten seconds. */
 const READY_MS = 8000;
 
-export function createLambdaHost(
-  makeCells: (options: CellsOptions) => Cells,
-  options: LambdaHostOptions = {},
-): { readonly handler: SqsHandler; readonly ready: Promise<void> } {
-  const compose = (): LambdaWorkerParts => {
-    const configuration = options.configuration ?? configurationFromEnvironment(process.env);
-    const concurrency = configuration.settings.batchConcurrency;
-    return composeHost({ concurrency, ...options, configuration }, makeCells);
-  };
-  const parts = options.parts ?? compose();
+export function composeFunction(makeCells: (options: CellsOptions) => Cells): ComposedWorker {
+  const configuration = configurationFromEnvironment(process.env);
+  return composeHost({ configuration, concurrency: configuration.settings.batchConcurrency }, makeCells);
+}
+
+export function createLambdaHost(parts: WorkerParts & { readonly telemetry: PowertoolsTelemetry }): {
+  readonly handler: SqsHandler;
+  readonly ready: Promise<void>;
+} {
   const { cells, clockCheck } = parts;
   const runBatch = createBatchRunner(parts);
   // No claim precedes the first clock comparison, so make it while the cell loads.

@@ -7,23 +7,18 @@ import { runCell } from '../cells/cell/run-cell.ts';
 import { takeOrders } from '../cells/cell-orders.ts';
 import { createCells } from '../cells/create-cells.ts';
 import type { Registry } from '../registry.ts';
-import { createLambdaHost, type LambdaHostOptions } from './lambda-host.ts';
-
-type WorkerHandlerOptions = LambdaHostOptions & {
-  /** The file that a cell runs. @default - the caller of this function */
-  readonly program?: string;
-};
+import { composeFunction, createLambdaHost } from './lambda-host.ts';
 
 /** The handler of a custom worker Lambda. Call it at the module's top level: its cell runs the same module. */
-export function createWorkerHandler(registry: Registry, options: WorkerHandlerOptions = {}): SqsHandler {
+export function createWorkerHandler(registry: Registry): SqsHandler {
   const orders = takeOrders();
   if (orders !== undefined) {
     // Resolves after the module's top level has run to its end.
     runCell(orders, () => new Promise((resolve) => setImmediate(() => resolve(registry))));
     return notAHost;
   }
-  const { program = callerFile() } = options;
-  return createLambdaHost((given) => createCells({ registry, program }, given), options).handler;
+  const handlers = { registry, program: callerFile() };
+  return createLambdaHost(composeFunction((given) => createCells(handlers, given))).handler;
 }
 
 const notAHost: SqsHandler = async () => {

@@ -30,7 +30,7 @@ describe('a cell', () => {
   it('tells its types when it is ready, runs a handler, and keeps the channel to itself', async () => {
     const { cells, start } = stage();
     await cells.ready();
-    expect(cells.types()).toEqual(['act', 'deadlySchema', 'waitsLonger', 'stubborn']);
+    expect(cells.types()).toEqual(['act', 'waitsLonger', 'stubborn']);
     const result = await resultOf(start('return'));
     expect(result.send).toBe('undefined');
     expect(result.pid).not.toBe(process.pid);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import { scheduleNext } from '../../lib/protocol/store/reaper-row.ts';
-import { type CliSystem, createCliSystem, runInProcess, runProcess } from '../support/cli.ts';
+import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
@@ -15,45 +15,25 @@ const HOUR = 3_600_000;
 interface Case {
   readonly args: readonly string[];
   readonly code: number;
-  readonly stdout?: string | RegExp;
-  readonly stderr?: string | RegExp;
+  readonly stdout?: string;
+  readonly stderr?: string;
   readonly input?: string;
 }
 
-/** These start a process in every run; the others do in the deep one, and are run in this process otherwise. */
-const PROCESSES = ['send', 'take-back'];
-
-/** Each verb as its users run it: one good case and one bad one. */
+/** Good ones are run as processes, as their users run them; cli-json.test.ts tries every command. */
 const cases: readonly Case[] = [
   { args: ['send', 'email', '-', '--json'], input: '{"to":"ada"}', code: 0, stdout: '"outcome":"sent"' },
-  { args: ['send', 'bad type'], code: 2, stderr: "'type' is 'bad type'" },
-  { args: ['ls', '--status', 'running'], code: 0, stdout: /held +email +running/ },
-  { args: ['ls', '--status', 'done'], code: 1, stderr: '--scan' },
-  { args: ['show', 'held', '--row'], code: 0, stdout: '"leaseOwner": "worker-a/1"' },
-  { args: ['show', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
-  { args: ['show', 'held'], code: 0, stdout: 'What happens next' },
+  { args: ['take-back', 'taken'], code: 0, stdout: 'which is fenced' },
   { args: ['show'], code: 2, stderr: "missing required argument 'id'" },
-  { args: ['stats', '--watch', '--times', '1'], code: 0, stdout: /running +\d/ },
   { args: ['ls', '--older-than', 'often'], code: 2, stderr: 'Give a duration' },
   { args: ['show', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['cancel', 'a', ''], code: 2, stderr: 'A job id has at least one character' },
-  { args: ['stats', '--workers'], code: 0, stdout: /worker-a +live/ },
   { args: ['ls', '--limit', 'all'], code: 2, stderr: 'whole number' },
-  { args: ['stats', '--json'], code: 0, stdout: '"running":{"count":' },
   { args: ['stats', 'now'], code: 2, stderr: 'too many arguments' },
-  { args: ['revive', 'failed-1'], code: 0, stdout: 'pending again' },
   { args: ['revive', 'held'], code: 1, stderr: 'cannot revive a running job' },
-  { args: ['cancel', 'failed-1'], code: 0, stdout: 'failed-1  cancelled' },
-  { args: ['cancel', 'a', 'b'], code: 2, stderr: 'Add --yes' },
-  { args: ['take-back', 'taken'], code: 0, stdout: 'which is fenced' },
   { args: ['take-back', 'nobody'], code: 1, stderr: "There is no job 'nobody'" },
-  { args: ['revive', '--type', 'email', '--yes'], code: 0, stdout: 'revived 1 job' },
-  { args: ['revive'], code: 2, stderr: '--type, --error' },
-  { args: ['doctor', '--sweep', '--dry-run'], code: 0, stdout: 'No lease has lapsed' },
   { args: ['doctor', '--sweep', '--repair'], code: 2, stderr: 'either --repair or --sweep' },
-  { args: ['doctor'], code: 0, stdout: 'no problems' },
   { args: ['doctor', '--queue-url', 'http://127.0.0.1:1/q'], code: 2, stdout: 'could not be checked' },
-  { args: ['plan', '--rate', '1', '--duration', '1m'], code: 0, stdout: 'shards needed' },
   { args: ['plan'], code: 2, stderr: 'Give two of' },
 ];
 
@@ -71,8 +51,6 @@ describe('the process', () => {
     };
     await claim('held', 'worker-a/1');
     await claim('taken', 'worker-b/1');
-    for (const id of ['failed-1', 'failed-2'])
-      await system.store.fail(await claim(id, `worker-a/${id}`), { errors: 1, lastError: 'boom' });
     const parts = { table: system.table, clock: systemClock, settings: { shards: 8 } };
     const now = systemClock.now();
     const promised = { wakeAt: now + 600_000, holder: 'reaper/1', term: 1, gaugedAt: now, wholeAt: now };
@@ -80,17 +58,12 @@ describe('the process', () => {
   });
   afterAll(() => system.close());
 
-  const expectText = (text: string, wanted: string | RegExp | undefined) => {
-    if (wanted instanceof RegExp) expect(text).toMatch(wanted);
-    else if (wanted !== undefined) expect(text).toContain(wanted);
-  };
-
-  for (const { args, code, stdout, stderr, input } of cases)
+  for (const { args, code, stdout = '', stderr = '', input } of cases)
     it(`ends '${args.join(' ')}' with ${code}`, async () => {
-      const start = isDeep || PROCESSES.includes(args[0] ?? '') ? system.spawn : system.run;
+      const start = isDeep || code === 0 ? system.spawn : system.run;
       const run = await start(args, { input });
-      expectText(run.stdout, stdout);
-      expectText(run.stderr, stderr);
+      expect(run.stdout).toContain(stdout);
+      expect(run.stderr).toContain(stderr);
       expect(run.code).toBe(code);
     });
 
@@ -102,15 +75,14 @@ describe('the process', () => {
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  it('tells times in the zone of the shell', async () => {
+  it.runIf(isDeep)('tells times in the zone of the shell', async () => {
     const run = await system.spawn(['show', 'held'], { environment: { TZ: 'Asia/Tokyo' } });
     expect(run.stdout).toMatch(/^\d{4}-\d\d-\d\d (GMT\+9|JST)$/m);
   });
 
-  it('prints colors only when asked to, off a screen', async () => {
+  it.runIf(isDeep)('prints colors only when asked to, off a screen', async () => {
     const run = await system.spawn(['ls'], { environment: { FORCE_COLOR: '1' } });
     expect(run.stdout).toContain('\u001b[');
-    if (!isDeep) return;
     const plain = await system.spawn(['ls'], { environment: { FORCE_COLOR: '1', NO_COLOR: '1' } });
     expect(plain.stdout).not.toContain('\u001b[');
   });
@@ -134,7 +106,7 @@ describe('the process', () => {
       /for --data cannot be written \(EEXIST\)/,
     ],
   ])('answers %s in one sentence, at once', async (_what, args, message) => {
-    const run = await runProcess(['dev', ...args]);
+    const run = await runInProcess(['dev', ...args]);
     expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(message)]);
     expect(run.stderr.trim().split('\n')).toHaveLength(1);
   });
@@ -143,7 +115,7 @@ describe('the process', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const run = await runProcess(['dev', '--port', String(port)]);
+    const run = await runInProcess(['dev', '--port', String(port)]);
     server.close();
     expect([run.code, run.stderr]).toEqual([
       2,

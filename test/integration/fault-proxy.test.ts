@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createTable } from '../support/create-table.ts';
 import { describeOnOneEngine, dynamoDbClient, uniqueName } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import { type FaultRule, on } from '../support/faults.ts';
+import { on } from '../support/faults.ts';
 
 /** One attempt only, so that each fault is seen by the test and not cured by the SDK. */
 const once = { maxAttempts: 1 } as const;
@@ -55,25 +55,6 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     expect(proxy.tally.of('GetItem').replyBytes).toBeGreaterThan(jobId.length);
   });
 
-  it('applies a write and drops its reply', async () => {
-    const jobId = newId();
-    proxy.use(on('UpdateItem', { kind: 'dropReply' }, { nth: 1 }));
-    await expect(client.send(beat(jobId))).rejects.toMatchObject({ code: 'ECONNRESET' });
-    expect(await beats(jobId)).toBe(1);
-    await client.send(beat(jobId));
-    expect(await beats(jobId)).toBe(2);
-  });
-
-  it('makes the SDK repeat a write whose reply was dropped, so that it is applied twice', async () => {
-    const jobId = newId();
-    const persistent = dynamoDbClient(proxy.endpoint, { maxAttempts: 3 });
-    proxy.use(on('UpdateItem', { kind: 'dropReply' }, { nth: 1 }));
-    await persistent.send(beat(jobId));
-    persistent.destroy();
-    expect(await beats(jobId)).toBe(2);
-    expect(proxy.counts.UpdateItem).toBe(2);
-  });
-
   it('delivers an answer that has become old in the meantime', async () => {
     const jobId = newId();
     const gate = Promise.withResolvers<void>();
@@ -83,30 +64,6 @@ describeOnOneEngine('a fault proxy before DynamoDB', (engine) => {
     await client.send(beat(jobId));
     gate.resolve();
     expect((await read).Item).toBeUndefined();
-  });
-
-  it('shifts the Date of a reply and leaves the reply itself alone', async () => {
-    proxy.use(on('*', { kind: 'shiftDate', byMs: 3_600_000 }));
-    let date = 0;
-    client.middlewareStack.add(
-      (next) => async (args) => {
-        const result = await next(args);
-        const { headers } = result.response as { headers: Record<string, string> };
-        date = Date.parse(headers.date ?? '');
-        return result;
-      },
-      { step: 'deserialize', priority: 'low' },
-    );
-    await client.send(beat(newId()));
-    expect(Math.abs(date - Date.now() - 3_600_000)).toBeLessThan(60_000);
-  });
-
-  it('tells a test whose rule does not fit the request', async () => {
-    const misdirected: FaultRule = on('UpdateItem', { kind: 'failSome', which: [0], applied: false });
-    proxy.use(misdirected);
-    await expect(client.send(beat(newId()))).rejects.toThrow(
-      'The fault failSome fits batches, not UpdateItem',
-    );
   });
 
   it('stops at once with requests held, delayed and silent, and cuts them all', async () => {

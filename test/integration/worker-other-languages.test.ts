@@ -8,6 +8,7 @@ import * as z from 'zod/mini';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { startWorkerProcess, type WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry } from '../../lib/worker/registry.ts';
+import { isDeep } from '../support/depth.ts';
 import { sqsEndpoint } from '../support/engines.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
@@ -57,7 +58,7 @@ const has = async (command: string, ...args: readonly string[]): Promise<boolean
   return code === 0;
 };
 const hasBoto = await has('python3', '-c', 'import boto3');
-const hasCli = await has('aws', '--version');
+const hasCli = isDeep && (await has('aws', '--version'));
 
 describe('a producer in another language, as docs/guides/producing.md shows it', () => {
   it.skipIf(!hasBoto)('is a Python program (needs python3 with boto3)', async () => {
@@ -66,7 +67,7 @@ describe('a producer in another language, as docs/guides/producing.md shows it',
     expect(job).toMatchObject({ result: 'hello Ada' });
   });
 
-  it.skipIf(!hasCli)('is the AWS command line (needs aws)', async () => {
+  it.skipIf(!hasCli)('is the AWS command line (needs aws, and the deep run)', async () => {
     // Version 1 of the command line does not read the variable for the endpoint.
     const script = snippet('sh').replace('aws sqs', 'aws --endpoint-url "$AWS_ENDPOINT_URL_SQS" sqs');
     expect(await runProgram('sh', ['-c', script])).toEqual({ code: 0, errors: '' });

@@ -235,15 +235,6 @@ const waitsLonger = defineJob({
   },
 });
 
-/** Its schema ends the process. */
-const deadlySchema = defineJob({
-  type: 'deadlySchema',
-  payload: {
-    '~standard': { version: 1, vendor: 'test', validate: () => process.exit(9) },
-  } as never,
-  run: () => 'never',
-});
-
 /** Stores a place before each death, and is done when it has come far enough. */
 const stubborn = defineJob({
   type: 'stubborn',
@@ -256,4 +247,4 @@ const stubborn = defineJob({
   },
 });
 
-export const registry = createRegistry([act, deadlySchema, waitsLonger, stubborn]);
+export const registry = createRegistry([act, waitsLonger, stubborn]);

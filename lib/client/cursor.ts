@@ -44,5 +44,5 @@ const notACursor = (text: string) =>
   new BadRequestError(
     'the cursor',
     text,
-    'one that an earlier listing of the same jobs gave; leave it out to start anew',
+    'one returned by an earlier listing of the same jobs; leave it out to start over',
   );

@@ -69,7 +69,7 @@ export async function enqueueItems(
   const shards = await sweptShards(table);
   if (shards === undefined)
     throw new EnqueueRefusedError(
-      "the table does not say which shards are swept: no reaper has run on it, or its row was edited. Deploy the stack or start 'leasehold dev' and wait for its first sweep; 'leasehold doctor' tells what is wrong",
+      "the table does not say which shards are swept: no reaper has run on it, or its row was edited. Deploy the stack or start 'leasehold dev' and wait for its first sweep; 'leasehold doctor' shows what is wrong",
     );
   const settings = { ...parts.settings, shards };
   const dispatch = planDispatch(checked.at, checked.message.notBefore ?? checked.at, settings);

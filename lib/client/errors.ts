@@ -49,7 +49,7 @@ export class WaitTimedOutError extends LeaseholdError {
     const state = job.status === 'unknown' ? job.message : `it is ${job.status}, attempt ${job.attempt}`;
     super(
       WaitTimedOutError.code,
-      `job '${job.jobId}' has not ended within ${timeoutMs} ms: ${state}. It goes on; wait for it again, or cancel it`,
+      `job '${job.jobId}' has not ended within ${timeoutMs} ms: ${state}. It continues; wait again, or cancel it`,
     );
     this.job = job.status === 'unknown' ? job : recordOf(job);
   }

@@ -62,7 +62,11 @@ async function* looksAt(
     signal?.throwIfAborted();
     const job = await store.read(jobId);
     if (job !== undefined && type !== undefined && job.type !== type && !isRejected(job))
-      throw new BadRequestError(`the type of job '${jobId}'`, job.type, `'${type}', for which it was waited`);
+      throw new BadRequestError(
+        `the type of job '${jobId}'`,
+        job.type,
+        `'${type}', the type that this call waits for`,
+      );
     yield job;
     if (job !== undefined && isFinished(job)) return;
     const left = until - clock.monotonic();

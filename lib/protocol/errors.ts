@@ -70,7 +70,7 @@ export class ThrottledError extends LeaseholdError {
   constructor(operation: string, cause: unknown, reason?: string) {
     super(
       'THROTTLED',
-      `DynamoDB throttled '${operation}'${reason === undefined ? '' : ` (${reason})`}; it is found again by the next sweep. Raise the table's maximum throughput, or 'shards' if one index key is hot`,
+      `DynamoDB throttled '${operation}'${reason === undefined ? '' : ` (${reason})`}; no job is lost. Raise the table's maximum throughput, or 'shards' if one index key is hot`,
       { cause },
     );
   }

@@ -101,7 +101,9 @@ export function testJob<Payload extends Schema, Checkpoint extends Schema>(
         .find(({ jobId: key }) => String(key).startsWith(BAD_MESSAGE_PREFIX));
       if (rejected !== undefined) throw new Error(`the message was rejected: ${String(rejected.lastError)}`);
     }
-    throw new Error(`the job was not finished after ${MOST_RUNS} runs`);
+    throw new Error(
+      `the job is not finished after ${MOST_RUNS} runs; if it needs more, call run() in a loop`,
+    );
   };
 
   return { run, finish, row, checkpoints, stack };

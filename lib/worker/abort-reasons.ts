@@ -13,7 +13,7 @@ export class LeaseLost extends LeaseholdError {
     const messages = {
       lapsed: 'the lease ran out before a heartbeat renewed it',
       refused: 'the store refused a write: the job is no longer this worker’s',
-      ended: 'this run of the job is over already',
+      ended: 'this run of the job has already ended',
     };
     super(LeaseLost.code, `${messages[how]}; stop, and leave the job to its next holder`);
     this.how = how;
@@ -26,7 +26,7 @@ export class Cancelled extends LeaseholdError {
   static override readonly code = 'CANCELLED';
 
   constructor() {
-    super(Cancelled.code, 'an operator cancelled this job; undo what must be undone, and stop');
+    super(Cancelled.code, 'an operator cancelled this job; clean up, and stop');
   }
 }
 
@@ -60,8 +60,8 @@ export class ShuttingDown extends LeaseholdError {
     super(
       ShuttingDown.code,
       why === 'deadline'
-        ? 'the invocation is about to reach its deadline; checkpoint and stop, the job will be continued'
-        : 'the worker is shutting down; checkpoint and stop, the job will be continued',
+        ? 'the invocation is near its deadline; save a checkpoint and stop, and the next invocation continues the job'
+        : 'the worker is shutting down; save a checkpoint and stop, and another worker continues the job',
     );
     this.why = why;
   }

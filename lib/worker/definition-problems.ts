@@ -97,7 +97,7 @@ function limitProblem(limit: unknown): string[] {
   const isPerKey = isObject(limit) && Object.keys(limit).join() === 'perKey';
   if (!isPerKey)
     return [
-      `limit is ${quoted(limit)}; it must be a whole number from 1 to ${MAX_LIMIT}, or { perKey: n } to count each key of the messages. A type has one of both`,
+      `limit is ${quoted(limit)}; it must be a whole number from 1 to ${MAX_LIMIT}, or { perKey: n } to count each key separately. A type has one of the two`,
     ];
   return numberProblem('limit.perKey', limit.perKey ?? null, [1, MAX_LIMIT]);
 }

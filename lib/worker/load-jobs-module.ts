@@ -14,7 +14,7 @@ export async function loadJobsModule(jobs: string | URL): Promise<Registry> {
   const url = jobsModuleUrl(jobs);
   const file = url.protocol === 'file:' ? fileURLToPath(url) : url.href;
   if (url.protocol === 'file:' && !existsSync(url))
-    throw new JobsModuleError(file, `there is no such file. Name the file that says: ${EXPORT_THIS}`);
+    throw new JobsModuleError(file, `there is no such file. Name the file that has: ${EXPORT_THIS}`);
   return loadRegistry(() => import(url.href), file);
 }
 
@@ -29,7 +29,7 @@ async function importInTime(load: () => Promise<object>, file: string): Promise<
         reject(
           new JobsModuleError(
             file,
-            `it is still loading after ${LOAD_WITHIN_MS} ms. A top-level await that waits for a service belongs in the handlers`,
+            `it is still loading after ${LOAD_WITHIN_MS} ms. Move top-level awaits for services into the handlers`,
           ),
         ),
       LOAD_WITHIN_MS,

@@ -81,7 +81,7 @@ export function createRegistry<const Definitions extends readonly JobDefinition[
   }
   if (around !== undefined && typeof around !== 'function')
     problems.push(
-      `'around' is ${quoted(around)}; it must be a function of a job and of the run. Give one, or leave it out`,
+      `'around' is ${quoted(around)}; it must be a function such as (job, run) => run(). Give one, or leave it out`,
     );
   if (problems.length > 0) throw new RegistryError(problems);
   return { [REGISTRY]: true, definitions, find: (type) => byType.get(type), flush };

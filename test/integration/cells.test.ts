@@ -169,7 +169,7 @@ describe('the memory that host and cell share', () => {
     await until(() => looked() !== undefined);
     expect(JSON.parse(looked() ?? '')).toEqual({
       aborted: true,
-      reason: expect.stringContaining('over already'),
+      reason: expect.stringContaining('already ended'),
     });
   });
 

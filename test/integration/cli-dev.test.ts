@@ -120,7 +120,7 @@ describe('leasehold dev', () => {
     const second = await runInProcess(['dev', '--no-demo'], { directory: dev.folder });
     expect([second.code, second.stderr]).toEqual([
       2,
-      expect.stringContaining(`runs in this folder already (process ${dev.child.pid})`),
+      expect.stringContaining(`already runs in this folder (process ${dev.child.pid})`),
     ]);
   });
 

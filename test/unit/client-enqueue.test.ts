@@ -30,5 +30,5 @@ it('a job for a transaction has separate items for large data, and writes nothin
 it('a job for a transaction is refused where the reaper row names shards that no reaper sweeps', async () => {
   const parts = createParts();
   parts.table.put({ jobId: 'leader:reaper', shards: 100_000 });
-  await expect(enqueueItems(parts, 'ship', 1)).rejects.toThrow("'leasehold doctor' tells what is wrong");
+  await expect(enqueueItems(parts, 'ship', 1)).rejects.toThrow("'leasehold doctor' shows what is wrong");
 });

@@ -96,7 +96,7 @@ async function sendBatch(
       const failure = failed.get(String(i));
       return {
         outcome: 'failed',
-        reason: `${failure?.Code ?? 'NoReply'}: ${failure?.Message ?? 'SQS said nothing of this entry'}`,
+        reason: `${failure?.Code ?? 'NoReply'}: ${failure?.Message ?? 'SQS returned no result for this entry'}`,
         isFinal: failure?.SenderFault === true,
       };
     });

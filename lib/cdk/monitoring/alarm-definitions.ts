@@ -121,7 +121,8 @@ function queueAlarms(watched: Watched, props: AlarmProps): Record<string, AlarmD
     DeadLetters: {
       title: 'dead letters stay',
       first: 'doctor',
-      description: 'Messages have been in the dead-letter queue for 15 minutes: its consumer cannot cope.',
+      description:
+        'Messages have been in the dead-letter queue for 15 minutes: its consumer does not store them.',
       // SQS reports each metric only while it has such messages.
       metric: new MathExpression({
         expression: 'FILL(waiting, 0) + FILL(taken, 0)',

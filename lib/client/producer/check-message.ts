@@ -51,7 +51,11 @@ export async function checkMessage(
   const parsed = parseMessage(body, messageLimits(settings), { sentAt: at, now: at });
   if (!parsed.ok) throw new MessageRefusedError(type, parsed.reason);
   const { message } = parsed;
-  if (message.kind !== 'job') throw new MessageRefusedError(type, 'it reads as a hint');
+  if (message.kind !== 'job')
+    throw new MessageRefusedError(
+      type,
+      'it is a hint, which only Leasehold sends; give it a type and a payload',
+    );
   // A Date, for example, arrives as a string.
   const checked = definition && (await checkText(definition.payload, message.payload));
   if (checked?.ok === false) throw new MessageRefusedError(type, `its payload is refused: ${checked.reason}`);

@@ -50,7 +50,7 @@ export const commands: readonly CommandEntry[] = [
     },
     {
       name: 'pause',
-      summary: 'start no more jobs of a type; running ones go on',
+      summary: 'start no more jobs of a type; running ones continue',
       load: () => import('./commands/pause.ts'),
     },
     {

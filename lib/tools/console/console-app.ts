@@ -185,7 +185,7 @@ function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
 }
 
 const typeReplies: Readonly<Record<TypeAction, string>> = {
-  pause: 'Paused: its jobs wait from at most 10 s from now on',
+  pause: 'Paused: within 10 s, no more of its jobs start',
   resume: 'Its jobs run again',
   limit: 'Changed: workers notice within 10 s',
 };

@@ -144,7 +144,7 @@ function refuseSecond(directory: string): void {
   if (pid === undefined) return;
   throw new LeaseholdError(
     'ALREADY_RUNNING',
-    `'leasehold dev' runs in this folder already (process ${pid}); stop that one, or start this one in another folder`,
+    `'leasehold dev' already runs in this folder (process ${pid}); stop that one, or start this one in another folder`,
   );
 }
 

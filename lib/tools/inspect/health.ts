@@ -199,7 +199,7 @@ function limitReasons({ lastHour, workers }: HealthSigns): HealthReason[] {
             'concurrency',
             'degraded',
             `Lambda refused ${counted(refusedInvocations, 'invocation')} in this account in the last hour: no concurrency was left`,
-            "see the limit with 'aws lambda get-account-settings' (new accounts have 10); have it raised, lower workerConcurrency, or set reaperReservedConcurrency",
+            "see the limit with 'aws lambda get-account-settings' (new accounts have 10); request a higher one, lower workerConcurrency, or set reaperReservedConcurrency",
           ),
         ]
       : []),

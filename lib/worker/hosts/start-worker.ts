@@ -136,7 +136,7 @@ function serve(
 ): Server | undefined {
   if (port === undefined) return undefined;
   const server = createServer(respond);
-  server.on('error', (error) => telemetry.error(`no answer can be given on port ${port}`, error));
+  server.on('error', (error) => telemetry.error(`cannot listen on port ${port}`, error));
   server.listen(port);
   server.unref();
   return server;

@@ -54,7 +54,7 @@ export function createEngine(parts: WorkerParts) {
 
   const open = (message: ReceivedMessage): Promise<Opened> =>
     openMessage(parts, message).catch((error: unknown) => {
-      telemetry.error('message could not be dealt with', error, { messageId: message.messageId });
+      telemetry.error('message could not be processed', error, { messageId: message.messageId });
       return failed(message, error);
     });
 

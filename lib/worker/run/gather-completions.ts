@@ -33,7 +33,7 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
             .completeMany(batch.map(({ end }) => end))
             .catch((error: Error) => batch.map(() => failed(error)));
     for (const [i, { settle }] of batch.entries())
-      settle(outcomes[i] ?? failed(new Error('the store gave no verdict')));
+      settle(outcomes[i] ?? failed(new Error('the store returned no result')));
   };
 
   return {

@@ -73,7 +73,7 @@ export function createHeartLoop({ clock, random, store, clockCheck, onFailure }:
     // A clock that was set would make a lease end too early, or long after its worker.
     const isSound = await clockCheck.isSound();
     const sentAt = readClock(clock);
-    if (!isSound) return { sentAt, outcomes: failed(new Error('this clock cannot be trusted with a lease')) };
+    if (!isSound) return { sentAt, outcomes: failed(new Error('this clock is too far from DynamoDB’s')) };
     const beats = leases.map(({ claim, leaseMs }) => ({ claim, leaseUntil: sentAt.wall + leaseMs }));
     const [only] = beats;
     const outcomes =
@@ -109,7 +109,7 @@ export function createHeartLoop({ clock, random, store, clockCheck, onFailure }:
     for (const [i, each] of group.entries()) {
       const { lease, claim } = each.held;
       each.underWay -= 1;
-      const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store gave no verdict') };
+      const outcome = outcomes[i] ?? { outcome: 'failed', error: new Error('the store returned no result') };
       if (outcome.outcome === 'failed') onFailure(claim, outcome.error);
       if (outcome.outcome === 'extended' && !lease.hasEnded()) lease.renew(sentAt);
       if (isStopped(each)) continue;

@@ -52,7 +52,7 @@ export function createRestarts(parts: WorkerParts, endings: ClaimEndings) {
   const restart = async (held: HeldClaim, next: Parameters<typeof store.restart>[1]): Promise<AfterDeath> => {
     const sentAt = { latest: readClock(clock) };
     const restarting = async () => {
-      if (!(await clockCheck.isSound())) throw new Error('this clock cannot be trusted with a lease');
+      if (!(await clockCheck.isSound())) throw new Error('this clock is too far from DynamoDB’s');
       sentAt.latest = readClock(clock);
       return store.restart(held.claim, next);
     };

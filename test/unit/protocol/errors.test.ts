@@ -17,7 +17,7 @@ describe('errors', () => {
   it.each<[string, string, () => Error & { readonly code: string }]>([
     [
       'ThrottledError THROTTLED',
-      "DynamoDB throttled 'claim'; it is found again by the next sweep. Raise the table's maximum throughput, or 'shards' if one index key is hot",
+      "DynamoDB throttled 'claim'; no job is lost. Raise the table's maximum throughput, or 'shards' if one index key is hot",
       () => new ThrottledError('claim', undefined),
     ],
     [

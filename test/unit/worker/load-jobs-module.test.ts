@@ -69,7 +69,7 @@ describe('the loader of jobs modules', () => {
   it('says that the file is not there, and what it should say', async () => {
     const file = join(folder, 'absent.mjs');
     expect((await refusal(file)).message).toBe(
-      `jobs module ${file}: there is no such file. Name the file that says: export const registry = createRegistry([...])`,
+      `jobs module ${file}: there is no such file. Name the file that has: export const registry = createRegistry([...])`,
     );
   });
 

@@ -166,7 +166,7 @@ describe('a definition that no worker could run', () => {
     ['a limit in words', { limit: 'one' }, /limit is 'one'; .*\{ perKey: n \}/],
     ['a limit per key of none', { limit: { perKey: 0 } }, /limit\.perKey is 0; .* from 1 to 100/],
     ['a limit per key without a number', { limit: { perKey: undefined } }, /limit\.perKey is null/],
-    ['both kinds of limit at once', { limit: { perKey: 1, total: 4 } }, /A type has one of both/],
+    ['both kinds of limit at once', { limit: { perKey: 1, total: 4 } }, /A type has one of the two/],
   ])('is refused where it is defined: %s', (_what, wrong, problem) => {
     expect(() => defineJob({ ...right, ...wrong } as never)).toThrow(problem);
     expect(() => createRegistry([{ ...right, ...wrong } as never])).toThrow(RegistryError);

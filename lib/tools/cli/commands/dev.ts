@@ -57,7 +57,7 @@ export function createCommand(context: CliContext): Command {
       const { terminal } = context;
       if (env === true) return context.end(printLocalVariables(terminal, { json }));
       if (jobs !== undefined && options.once)
-        throw new CliError('--once is the demo’s; leave it out, or leave the jobs module out');
+        throw new CliError('--once works only with the demo; leave it out, or leave the jobs module out');
       const { runDev } = await import('../../dev/dev.ts');
       const code = await runDev({
         ...options,

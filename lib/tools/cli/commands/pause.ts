@@ -5,7 +5,7 @@ import type { SystemOptions } from '../system/find-system.ts';
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('pause')
-    .description('start no more jobs of a type, within 10 s; running ones go on, and nothing is lost')
+    .description('start no more jobs of a type, within 10 s; running ones continue, and nothing is lost')
     .argument('<type>', 'the job type')
     .action((type: string, options: SystemOptions) =>
       onSystem(context, options, async (system, output) => {
@@ -13,7 +13,7 @@ export function createCommand(context: CliContext): Command {
         output.json({ type, paused: true });
         output.say(
           `${output.colors.green('✓')} `,
-          `${type} is paused: its jobs wait from at most 10 s from now on. To go on: leasehold resume ${type}`,
+          `${type} is paused: within 10 s, no more of its jobs start. To continue: leasehold resume ${type}`,
         );
         return undefined;
       }),

@@ -108,7 +108,7 @@ const finishedOutOfPlace: RowCheck = (row, context) => {
   if (!FINISHED.includes(row.status) || row.leaseUntil === undefined) return undefined;
   return wrong(
     row,
-    `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep reads it in vain`,
+    `'${named(row)}' is ${String(row.status)} but still has 'leaseUntil': every sweep reads it needlessly`,
     "remove 'leaseUntil'",
     indexRepair(row, context),
   );

@@ -22,7 +22,7 @@ export async function locateSystem(
   const { tableName, queueUrl, eventBusName, pools } = (await findDeployment(service, config)) ?? {};
   if (tableName === undefined)
     throw new CliError(
-      `No deployment is named '${service}' in this account and region: there is no schedule group '${scheduleGroupOf(service)}' with the tags of one. Check --service (the stack's output ServiceName), --region and the account, or give --table and --queue-url`,
+      `No deployment is named '${service}' in this account and region: there is no schedule group '${scheduleGroupOf(service)}' with a deployment's tags. Check --service (the stack's output ServiceName), --region and the account, or give --table and --queue-url`,
     );
   const found = defined({
     [resourceVariables.serviceName]: service,

@@ -9,7 +9,7 @@ export async function confirmed(
   if (options.yes === true) return true;
   if (!terminal.isInteractive)
     throw new CliError(
-      `${question} Nothing was done: there is no terminal to ask at. Add --yes to go ahead`,
+      `${question} Nothing was done: there is no terminal to answer on. Add --yes to go ahead`,
       exitCodes.unusable,
     );
   if (await terminal.ask(question)) return true;

@@ -17,7 +17,7 @@ const CHANNEL_CLOSED = 'a handler, or what it called, closed the channel to its 
 const OURS: Readonly<Record<KilledFor, string>> = {
   'ignored signal': 'killed: a handler did not stop within killAfterMs of its signal',
   stalled: 'killed: a handler blocked the event loop for longer than maxStallMs',
-  loading: 'killed: its jobs module takes too long to load; what computes or waits belongs in the handlers',
+  loading: 'killed: its jobs module takes too long to load; move slow work into the handlers',
   memory: 'out of memory: killed before its memory was exhausted',
   closing: 'ended with its host',
 };

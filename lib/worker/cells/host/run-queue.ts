@@ -81,7 +81,7 @@ export function createRunQueue(clock: Clock, onWaiting: () => void) {
           else cell.abort(run, reason);
         },
         kill() {
-          if (cell === undefined) leave({ kind: 'unplaced', cause: 'it was ended before it began' });
+          if (cell === undefined) leave({ kind: 'unplaced', cause: 'the run was ended before it began' });
           else cell.kill('ignored signal');
         },
       };

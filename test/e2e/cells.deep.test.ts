@@ -55,7 +55,7 @@ describe('nine harmless jobs in one cell', () => {
     ['whose exception names the wrong job', 'usePool', { act: 'poisonPool' }],
     ['that exhausts memory', 'return', { act: 'buffers' }],
     ['that never gives way', 'return', { act: 'spin' }],
-  ])('are done and not charged beside one %s, which is quarantined', async (_, act, poison) => {
+  ])('are done and not charged next to one %s, which is quarantined', async (_, act, poison) => {
     await stack.send('act', poison, { jobId: 'poison' });
     for (const jobId of NINE) await stack.send('act', { act, ms: 1500 }, { jobId });
     start();

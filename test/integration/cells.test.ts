@@ -183,7 +183,7 @@ describe('the memory that host and cell share', () => {
 });
 
 describe('blame', () => {
-  it('falls on a job that was alone in a fresh cell, and on nobody else', async () => {
+  it('falls only on a job that was alone in a fresh cell', async () => {
     const { start, cells } = stage();
     await cells.ready();
     expect(await deathOf(start('exit'))).toMatchObject({ crashedAlone: true });

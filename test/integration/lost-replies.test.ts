@@ -55,7 +55,7 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
   };
 
   it.each(names.flatMap((name) => jobTransitions[name].from.map((from) => [name, from] as const)))(
-    '%s from %s is recognised as an own success, and stands once',
+    '%s from %s is recognized as its own success, and stands once',
     async (name, from) => {
       const twin = await arrange(direct, name, from);
       const at = await arrange(direct, name, from);
@@ -105,7 +105,7 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
       expect(proxy.tally.of('BatchExecuteStatement').requests).toBe(2);
     });
 
-    it('is recognised for each reclaim, whose lapse is counted once, and not for what another reaper did', async () => {
+    it('is recognized for each reclaim, whose lapse is counted once, and not for what another reaper did', async () => {
       const claimed = await claimAll(5);
       const rows = await Promise.all(claimed.map(({ jobId }) => direct.table.read(jobId)));
       const verdicts = rows.map((row) => ({

@@ -7,7 +7,7 @@ const neighbours = <T>(verdicts: T[]): T[] => [...verdicts.slice(1), ...verdicts
 /** Mistakes that could be made with many rows in one request. */
 export const batchBugs: readonly PlantedBug[] = [
   {
-    name: 'the verdict on a claim is taken for its neighbour’s',
+    name: 'the verdict on a claim is taken for its neighbor’s',
     searchFrom: 138,
     breaks: /was accepted and has neither row nor message/,
     alterWorker: ({ store, queue }) => ({

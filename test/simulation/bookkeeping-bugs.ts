@@ -25,7 +25,7 @@ export const bookkeepingBugs: readonly PlantedBug[] = [
     rates: { ...QUIET, replyLost: 10, handlerThrows: 4 },
   },
   {
-    name: 'any refusal counts as an own success',
+    name: 'any refusal counts as a success',
     breaks: /which was never applied/,
     alterResult: (write, result) =>
       result.applied || result.row === undefined || write.set.changedBy === undefined

@@ -121,6 +121,20 @@ export interface ClaimRequest {
   readonly group?: string;
 }
 
+interface ScheduleOptions {
+  readonly redelivered?: boolean;
+  readonly waitsFor?: string;
+}
+
+export interface SchedulePlan extends ScheduleOptions {
+  readonly job: NewJob;
+  readonly dispatch: Dispatch;
+}
+
+export type ScheduleOutcome =
+  | { readonly outcome: 'written'; readonly job: PendingJob }
+  | { readonly outcome: 'exists'; readonly job?: Job };
+
 /** The life of a job. Each verb is one conditional write that recognizes its own success after a lost reply. */
 export interface JobStore extends LimitStore {
   claim(request: ClaimRequest): Promise<ClaimOutcome>;
@@ -129,11 +143,11 @@ export interface JobStore extends LimitStore {
     requests: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
   /** Does nothing if the job has a row. With `redelivered`, checks for a row before writing data. */
-  schedule(
-    job: NewJob,
-    dispatch: Dispatch,
-    options?: { readonly redelivered?: boolean; readonly waitsFor?: string },
-  ): Promise<{ outcome: 'written'; job: PendingJob } | { outcome: 'exists'; job?: Job }>;
+  schedule(job: NewJob, dispatch: Dispatch, options?: ScheduleOptions): Promise<ScheduleOutcome>;
+  /** Up to 25 per request; outcomes keep the order. */
+  scheduleMany(
+    plans: readonly SchedulePlan[],
+  ): Promise<(ScheduleOutcome | { outcome: 'failed'; error: Error })[]>;
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
   /** Up to 25 per request; outcomes keep the order. */
   heartbeatMany(

@@ -5,6 +5,7 @@ import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { gaugeWaiting } from '../../lib/reaper/gauge-waiting.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createTestStack } from '../../lib/testing/test-stack.ts';
+import { limitGroup } from '../../lib/wire/limits.ts';
 import { hintBody, jobBody, type SendOptions } from '../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../lib/worker/define-job.ts';
 import { createEngine } from '../../lib/worker/intake/engine.ts';
@@ -41,19 +42,19 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
   const control = createControlReader({ table, clock });
   const engine = createEngine({ ...worker, store, control, queue: { ...queue, sendHints } });
   const runs = new Map<string, Promise<unknown>>();
-  let messages = 0;
-  const deliver = async (body: string): Promise<void> => {
-    const messageId = `message-${++messages}`;
-    const message: ReceivedMessage = {
-      ...{ messageId, receiptHandle: messageId, body, sentAt: clock.now(), receiveCount: 1 },
-    };
-    const opened = await engine.open(message);
-    if (opened.kind !== 'claimable') return;
-    const [claimed] = await engine.claim([opened]);
-    if (claimed?.kind !== 'claimed') return;
-    const stopping = new AbortController().signal;
-    runs.set(claimed.job.jobId, engine.run(claimed, { stopping, releaseWithinMs: 0 }));
-    await expect.poll(() => ends.has(claimed.job.jobId)).toBe(true);
+  let received = 0;
+  const deliver = async (...bodies: readonly string[]): Promise<void> => {
+    const messages = bodies.map((body): ReceivedMessage => {
+      const messageId = `message-${++received}`;
+      return { ...{ messageId, receiptHandle: messageId, body, sentAt: clock.now(), receiveCount: 1 } };
+    });
+    const opened = await Promise.all(messages.map((message) => engine.open(message)));
+    for (const claimed of await engine.claim(opened.filter((each) => each.kind === 'claimable'))) {
+      if (claimed.kind !== 'claimed') continue;
+      const stopping = new AbortController().signal;
+      runs.set(claimed.job.jobId, engine.run(claimed, { stopping, releaseWithinMs: 0 }));
+      await expect.poll(() => ends.has(claimed.job.jobId)).toBe(true);
+    }
   };
   return {
     clock,
@@ -61,6 +62,8 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
     close: jobs.close,
     send: (jobId: string, options: SendOptions = {}) =>
       deliver(jobBody('work', PAYLOAD, { jobId, ...options })),
+    sendTogether: (jobIds: readonly string[]) =>
+      deliver(...jobIds.map((jobId) => jobBody('work', PAYLOAD, { jobId }))),
     hint: (hint: Hint) => deliver(hintBody(hint)),
     async end(jobId: string) {
       ends.get(jobId)?.();
@@ -68,6 +71,7 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
     },
     sweep: () =>
       sweep({ ...worker, table, store, queue: { ...queue, sendHints } }, { shards: settings.shards }),
+    waiting: (most: number) => store.waiting(limitGroup('work'), most),
     declare: control.declare,
     shards: settings.shards,
     /** What the gauge adds to a sweep. */
@@ -127,6 +131,14 @@ describeOnOneEngine('the price of a limit', (engine) => {
     const scene = await open(undefined);
     expect(await scene.cost(() => scene.send('a'))).toEqual(price(1, 2, 0));
     expect(await scene.cost(() => scene.end('a'))).toEqual(price(1, 2, 0));
+  });
+
+  it('is 2 requests for 25 new jobs that must wait, even if a message comes twice', async () => {
+    const scene = await full(1);
+    const jobIds = Array.from({ length: 25 }, (_, n) => `job-${n}`);
+    const { requests, hints } = await scene.cost(() => scene.sendTogether([...jobIds, 'job-0']));
+    expect([requests, hints]).toEqual([2, 25]);
+    expect(await scene.waiting(30)).toHaveLength(25);
   });
 
   it.each([1, 16])(

@@ -30,6 +30,7 @@ const verbs = [
     'claim',
     'claimMany',
     'schedule',
+    'scheduleMany',
     'heartbeat',
     'heartbeatMany',
     'checkpoint',

@@ -1,7 +1,7 @@
 import { type ClaimOutcome, decideClaim } from '../decisions/decide-claim.ts';
 import { NewerFormatError } from '../errors.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { ClaimRequest, JobStore } from '../ports.ts';
+import type { ClaimRequest, JobStore, ScheduleOutcome, SchedulePlan } from '../ports.ts';
 import { type DataPointer, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
 import { formatProblem, parseJob } from '../rows/parse-row.ts';
 import { rowBytes } from '../rows/row-bytes.ts';
@@ -16,7 +16,9 @@ type Failure = { readonly outcome: 'failed'; readonly error: Error };
 
 const WITH_DATA_AT_ONCE = 8;
 
-export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'reject'> {
+export function claimVerbs(
+  parts: StoreParts,
+): Pick<JobStore, 'claim' | 'claimMany' | 'schedule' | 'scheduleMany' | 'reject'> {
   const { table, data, context, settings } = parts;
   const writeFor = (
     job: Parameters<typeof claimWrite>[0]['job'],
@@ -42,6 +44,17 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
     const payload = await data.put({ jobId, name: 'payload', text });
     const result = await table.apply(writeFor({ ...job, payload }, request));
     return interpretReply(parts, result, request, new Map([[payload.in, text]]));
+  };
+
+  const schedule: JobStore['schedule'] = async (job, dispatch, { redelivered = false, waitsFor } = {}) => {
+    const inline = scheduleWrite(job, dispatch, context(), waitsFor);
+    if (isSmall(inline)) return scheduled(inline, await table.apply(inline));
+    const there = redelivered ? await table.read(job.jobId) : undefined;
+    if (there !== undefined) return { outcome: 'exists', job: lost(there).job };
+    const { jobId, payload: text } = job;
+    const payload = await data.put({ jobId, name: 'payload', text, notBefore: dispatch.notBefore });
+    const write = scheduleWrite({ ...job, payload }, dispatch, context(), waitsFor);
+    return scheduled(write, await table.apply(write));
   };
 
   return {
@@ -86,31 +99,39 @@ export function claimVerbs(parts: StoreParts): Pick<JobStore, 'claim' | 'claimMa
       return outcomes;
     },
 
-    async schedule(job, dispatch, { redelivered = false, waitsFor } = {}) {
-      const inline = scheduleWrite(job, dispatch, context(), waitsFor);
-      const { notBefore } = dispatch;
-      const there = redelivered && !isSmall(inline) ? await table.read(job.jobId) : undefined;
-      if (there !== undefined) return { outcome: 'exists', job: lost(there).job };
-      const write = isSmall(inline)
-        ? inline
-        : scheduleWrite(
-            {
-              ...job,
-              payload: await data.put({ jobId: job.jobId, name: 'payload', text: job.payload, notBefore }),
-            },
-            dispatch,
-            context(),
-            waitsFor,
-          );
-      const result = await table.apply(write);
-      const row = result.applied ? parseJob(result.row) : lost(result.row).job;
-      return row?.status === 'pending' && wasApplied(write, result)
-        ? { outcome: 'written', job: row }
-        : { outcome: 'exists', job: row };
+    schedule,
+
+    async scheduleMany(plans) {
+      const outcomes: (ScheduleOutcome | Failure)[] = [];
+      const small: { readonly place: number; readonly write: RowWrite }[] = [];
+      const large: number[] = [];
+      for (const [place, { job, dispatch, waitsFor }] of plans.entries()) {
+        const write = scheduleWrite(job, dispatch, context(), waitsFor);
+        if (isSmall(write)) small.push({ place, write });
+        else large.push(place);
+      }
+      const oneByOne = inParallel(large, WITH_DATA_AT_ONCE, async (place) => {
+        const { job, dispatch, ...options } = plans[place] as SchedulePlan;
+        outcomes[place] = await schedule(job, dispatch, options).catch(asFailure);
+      });
+      const results = await table.applyMany(small.map(({ write }) => write));
+      for (const [i, { place, write }] of small.entries()) {
+        const result = results[i] as BatchResult;
+        outcomes[place] = result.applied === 'failed' ? asFailure(result.error) : scheduled(write, result);
+      }
+      await oneByOne;
+      return outcomes;
     },
 
     reject: rejectVerb(parts),
   };
+}
+
+function scheduled(write: RowWrite, result: WriteResult): ScheduleOutcome {
+  const row = result.applied ? parseJob(result.row) : lost(result.row).job;
+  return row?.status === 'pending' && wasApplied(write, result)
+    ? { outcome: 'written', job: row }
+    : { outcome: 'exists', job: row };
 }
 
 const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });

@@ -1,14 +1,15 @@
 import { planPark } from '../../protocol/decisions/dispatch.ts';
 import { type Control, noControl } from '../../protocol/limits/control.ts';
-import { decideLook, type LookVerdict } from '../../protocol/limits/decide-look.ts';
+import { decideLook } from '../../protocol/limits/decide-look.ts';
 import { entryIn, type Group, type GroupState, roomIn } from '../../protocol/limits/group.ts';
 import { passOn } from '../../protocol/limits/pass-on.ts';
+import type { SchedulePlan } from '../../protocol/ports.ts';
 import type { Row } from '../../protocol/writes/row-write.ts';
 import { isPauseGroup, limitGroup, pauseGroups } from '../../wire/limits.ts';
 import { holdClaim } from '../run/held-claim.ts';
 import { retryUntilLeaseEnds } from '../run/retry-until-lease-ends.ts';
 import type { ClaimedJob } from '../run/run-claim.ts';
-import { sendHint } from '../run/send-hint.ts';
+import { sendHint, sendHints } from '../run/send-hint.ts';
 import type { WorkerParts } from '../worker-parts.ts';
 import { type Claimable, SETTLED, type Settled } from './open-message.ts';
 
@@ -59,27 +60,46 @@ export function createLimitGate(parts: WorkerParts) {
     return known;
   };
 
-  /** The row is pending, or absent if the message is the job. */
-  const park = async ({ job, key, type, message }: Claimable, row: Row | undefined, waitsFor: string) => {
-    const now = clock.now();
+  const parkRow = async ({ job, key, type }: Claimable, row: Row | undefined, waitsFor: string) => {
     const notBefore = typeof row?.notBefore === 'number' ? row.notBefore : undefined;
-    const dispatch = planPark(now, { waitsFor, notBefore }, settings);
-    const { outcome } =
-      'payload' in job
-        ? await store.schedule(job, dispatch, { redelivered: message.receiveCount > 1, waitsFor })
-        : await store.park(seenIn(job.jobId, row), { waitsFor, dispatch });
+    const dispatch = planPark(clock.now(), { waitsFor, notBefore }, settings);
+    const { outcome } = await store.park(seenIn(job.jobId, row), { waitsFor, dispatch });
     if (outcome !== 'written') return;
     telemetry.count('JobsParked');
     await sendHint(parts, { jobId: job.jobId, type, key }, dispatch);
   };
 
-  const pause = async (claimable: Claimable, row: Row | undefined): Promise<void> => {
+  /** Together, because a backlog has many for each place. */
+  const parkNew = async (plans: readonly SchedulePlan[]): Promise<void> => {
+    const outcomes = await store.scheduleMany(plans);
+    const written = plans.filter((_, i) => outcomes[i]?.outcome === 'written');
+    if (written.length > 0) telemetry.count('JobsParked', written.length);
+    await sendHints(parts, written);
+    for (const each of outcomes) if (each.outcome === 'failed') throw each.error;
+  };
+
+  /** A pending job has a row; otherwise the message is the job, and a second one for it changes nothing. */
+  const park = async (waits: ReadonlyMap<Claimable, string>, rows: ReadonlyMap<string, Row>) => {
+    const acts: Promise<void>[] = [];
+    const plans = new Map<string, SchedulePlan>();
+    for (const [claimable, waitsFor] of waits) {
+      const { job, message } = claimable;
+      const dispatch = planPark(clock.now(), { waitsFor }, settings);
+      const redelivered = message.receiveCount > 1;
+      if (!('payload' in job)) acts.push(parkRow(claimable, rows.get(job.jobId), waitsFor));
+      else if (!plans.has(job.jobId)) plans.set(job.jobId, { job, dispatch, redelivered, waitsFor });
+    }
+    if (plans.size > 0) acts.push(parkNew([...plans.values()]));
+    await Promise.all(acts);
+  };
+
+  /** Undefined: its row stays as it is. */
+  const pausedBy = (claimable: Claimable, row: Row | undefined): string | undefined => {
     const isWaiting = typeof row?.waitsFor === 'string' && isPauseGroup(row.waitsFor);
     const isDue = Number(row?.notBefore) <= clock.now() + settings.skewMs;
-    if (isHint(claimable) && (row?.status !== 'pending' || isWaiting || !isDue)) return;
+    if (isHint(claimable) && (row?.status !== 'pending' || isWaiting || !isDue)) return undefined;
     const groups = pauseGroups(claimable.type ?? '');
-    const part = Math.floor(parts.random.next() * groups.length);
-    await park(claimable, row, groups[part] as string);
+    return groups[Math.floor(parts.random.next() * groups.length)];
   };
 
   /** A full group may count jobs that ended without leaving. */
@@ -95,18 +115,6 @@ export function createLimitGate(parts: WorkerParts) {
       return { reserved };
     });
     return after;
-  };
-
-  const keepOut = async (
-    { claimable, group: { name, limit } }: Looked,
-    row: Row | undefined,
-    verdict: Exclude<LookVerdict, { kind: 'claim' }>,
-  ): Promise<void> => {
-    const { jobId } = claimable.job;
-    if (verdict.kind === 'park') return park(claimable, row, name);
-    if (verdict.kind === 'drop') return;
-    const { attempt } = verdict;
-    await passOn(parts, name, () => store.leave({ group: name, limit, jobId, attempt }));
   };
 
   /** In one request. */
@@ -141,8 +149,13 @@ export function createLimitGate(parts: WorkerParts) {
       const groups = new Map(limited.map(({ claimable, group }) => [claimable, group]));
       if (limited.length + paused.length === 0) return { kept, groups };
       const { states, rows } = await readAll(paused, limited);
-      const acts = paused.map((claimable) => pause(claimable, rows.get(claimable.job.jobId)));
-      for (const each of paused) kept.set(each, SETTLED);
+      const parked = new Map<Claimable, string>();
+      const acts: Promise<void>[] = [];
+      for (const each of paused) {
+        const waitsFor = pausedBy(each, rows.get(each.job.jobId));
+        if (waitsFor !== undefined) parked.set(each, waitsFor);
+        kept.set(each, SETTLED);
+      }
       const taken = new Map<string, number>();
       for (const looked of limited) {
         const { claimable, group } = looked;
@@ -154,12 +167,16 @@ export function createLimitGate(parts: WorkerParts) {
         const verdict = decideLook({ jobId, isHint: isHint(claimable), row }, group, state, context);
         if (verdict.kind === 'claim') {
           if (entryIn(state.members, jobId) === undefined) taken.set(group.name, before + 1);
-        } else {
-          kept.set(claimable, SETTLED);
-          acts.push(keepOut(looked, row, verdict));
+          continue;
+        }
+        kept.set(claimable, SETTLED);
+        if (verdict.kind === 'park') parked.set(claimable, group.name);
+        if (verdict.kind === 'leave') {
+          const place = { group: group.name, limit: group.limit, jobId, attempt: verdict.attempt };
+          acts.push(passOn(parts, group.name, () => store.leave(place)));
         }
       }
-      await Promise.all(acts);
+      await Promise.all([...acts, park(parked, rows)]);
       return { kept, groups };
     },
 

@@ -57,6 +57,30 @@ describe('a plain message for a type that is limited per key', () => {
   });
 });
 
+describe('a batch of new jobs, one of which cannot be parked', () => {
+  it('comes again, and the others have their hints', async () => {
+    const stack = createTestStack();
+    const worker = stack.worker(createRegistry([defineJob({ type: 'sync', limit: 1, run: () => {} })]));
+    const { store, queue } = worker;
+    await store.admit({ name: limitGroup('sync'), limit: 1 }, { jobId: 'other', attempt: 1 });
+    await store.claim({ job: { jobId: 'other', type: 'sync', payload: '1' }, owner: 'w/1' });
+    const scheduleMany: typeof store.scheduleMany = async ([first, ...others]) => [
+      { outcome: 'failed', error: new Error(`no answer for ${first?.job.jobId}`) },
+      ...(await store.scheduleMany(others)),
+    ];
+    const engine = createEngine({ ...worker, store: { ...store, scheduleMany } });
+    await queue.sendJobs(['a', 'b', 'c'].map((jobId) => ({ body: jobBody('sync', 1, { jobId }) })));
+    const opened = await Promise.all(
+      (await queue.receive({ max: 10, waitSeconds: 0 })).map((message) => engine.open(message)),
+    );
+    const verdicts = await engine.claim(opened.filter((each) => each.kind === 'claimable'));
+    expect(verdicts.map(({ kind }) => kind)).toEqual(['returned', 'returned', 'returned']);
+    expect(await store.waiting(limitGroup('sync'), 9)).toEqual(['b', 'c']);
+    expect(stack.telemetry.total('HintsSent')).toBe(2);
+    expect(stack.telemetry.total('JobsParked')).toBe(2);
+  });
+});
+
 describe('a job that waits for the limit of an earlier deployment', () => {
   it('waits in the line of the new one once a hint finds that full', async () => {
     const { deliver, store, clock } = stage({ perKey: 1 });

@@ -350,14 +350,6 @@ describe('what only SQS can tell', () => {
     expect(watch.wentOff(55)).toEqual({});
   });
 
-  it('is nothing while one hint waits for 15 minutes and its job then runs for as long', () => {
-    const watch = watchAlarms();
-    minutes(0, 31, (second) => watch.put(AGE, second, second + 30));
-    // Claims are polled for, and written up to 10 s later.
-    watch.put(CLAIMED, 60 * 16, 1);
-    expect(watch.wentOff(60)).toEqual({});
-  });
-
   it.each(['ApproximateNumberOfMessagesVisible', 'ApproximateNumberOfMessagesNotVisible'])(
     'is that dead letters stay, by %s alone',
     (metric) => {

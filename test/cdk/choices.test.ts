@@ -4,12 +4,10 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import {
-  ApplicationLogLevel,
   type CfnFunction,
   Code,
   type FunctionProps,
   Function as LambdaFunction,
-  LoggingFormat,
   Runtime,
   RuntimeFamily,
 } from 'aws-cdk-lib/aws-lambda';
@@ -89,18 +87,6 @@ describe('a worker of the user’s own', () => {
       /'workerFunction' has the variable LEASEHOLD_LEASE_MS.* Set the prop of that name/,
     );
   });
-
-  it('logs from the level of the setting in JSON format, unless it has a level', () => {
-    const levelOf = (own: Partial<FunctionProps>) => {
-      const made = build(Duration.minutes(15), { logLevel: 'WARN' }, own);
-      return resourceOf(made, made.jobs.workerFunction).Properties.LoggingConfig;
-    };
-    const loggingFormat = LoggingFormat.JSON;
-    expect(levelOf({ loggingFormat })).toEqual({ LogFormat: 'JSON', ApplicationLogLevel: 'WARN' });
-    const applicationLogLevelV2 = ApplicationLogLevel.ERROR;
-    expect(levelOf({ loggingFormat, applicationLogLevelV2 })).toMatchObject({ ApplicationLogLevel: 'ERROR' });
-    expect(levelOf({})).toBeUndefined();
-  });
 });
 
 describe('the jobs module', () => {
@@ -169,15 +155,6 @@ describe('props that exclude each other', () => {
 });
 
 describe('the outputs', () => {
-  it('are the construct’s own, named after its place', () => {
-    const own = synthesizeIn((stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs }));
-    expect(Object.keys(own.template.findOutputs('*')).sort()).toEqual(
-      ['DashboardUrl', 'QueueUrl', 'Recovery', 'ServiceName', 'TableName', 'WorstCaseRecovery'].map(
-        (name) => `Mail${name}`,
-      ),
-    );
-  });
-
   it.each([
     ['eu-west-1', 'https://console.aws.amazon.com/cloudwatch/home?region=eu-west-1'],
     ['cn-north-1', 'https://console.amazonaws.cn/cloudwatch/home?region=cn-north-1'],
@@ -230,20 +207,9 @@ describe('events', () => {
     expect(puts.length).toBeGreaterThan(0);
     for (const { Resource } of puts) expect(Resource['Fn::GetAtt'][0]).toMatch(/^Bus/);
   });
-
-  it('need no permission when they are switched off', () => {
-    const silent = synthesize({ eventsEnabled: false });
-    expect(JSON.stringify(silent.template.toJSON())).not.toContain('events:PutEvents');
-  });
 });
 
 describe('what cannot work', () => {
-  it('is refused at synth: settings that contradict each other', () => {
-    expect(() => synthesize({ lease: Duration.seconds(30), heartbeat: Duration.seconds(20) })).toThrow(
-      /heartbeatMs \(20000\) must be at most a third of leaseMs \(30000\)/,
-    );
-  });
-
   it('is refused at synth: props that nobody knows, with the near one', () => {
     const misspelt = { leese: Duration.seconds(30) } as LeaseholdJobsProps;
     expect(() => synthesize(misspelt)).toThrow(/prop 'leese' is unknown.* 'lease'/);

@@ -49,13 +49,6 @@ describe('the environment of each function', () => {
     });
   });
 
-  it('has nothing that the functions do not read', () => {
-    const { NODE_OPTIONS: _, ...own } = variablesOf(synthesize(), 'reaper');
-    // An unknown variable of ours is refused by the reader; what is left are Node's own options.
-    expect(Object.keys(own).every((name) => name.startsWith('LEASEHOLD_'))).toBe(true);
-    expect(() => configurationFromEnvironment(own)).not.toThrow();
-  });
-
   it('leaves room for the user’s own variables', () => {
     const made = synthesize({ workerFunctionProps: { environment: { BUCKET: 'reports' } } });
     const variables = variablesOf(made, 'worker');

@@ -64,11 +64,3 @@ it('a queue that cannot be one of jobs is refused, with what to change', () => {
   const encrypted = (stack: Stack) => own({ encryptionMasterKey: new Key(stack, 'Key') })(stack);
   expect(() => withQueue(encrypted)).toThrow(/set 'encryptionKey' to the same key/);
 });
-
-it('a key of the queue may be used by the functions once it is the key of everything', () => {
-  const made = synthesizeJobs((stack) => {
-    const encryptionKey = new Key(stack, 'Key');
-    return { encryptionKey, queue: new Queue(stack, 'Mine', { encryptionMasterKey: encryptionKey }) };
-  });
-  expect(made.jobs.queue.queueUrl).toBe(made.jobs.environment.LEASEHOLD_QUEUE_URL);
-});

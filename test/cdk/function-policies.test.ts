@@ -322,13 +322,6 @@ describe('what the functions write', () => {
     expect([...Object.keys(metrics), 'TasksWanted']).toEqual(expect.arrayContaining(emitted));
     expect(emitted).toEqual(expect.arrayContaining(['JobsDone', 'JobsRetried', 'ReclaimDelay']));
   });
-
-  it('comes with events', () => {
-    expect(deployed.events.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['JobRetried', 'JobReclaimed', 'JobQuarantined']),
-    );
-    for (const { detail } of deployed.events) expect(detail).toMatchObject({ service: 'Leasehold-Jobs' });
-  });
 });
 
 describe('the policy of each function', () => {

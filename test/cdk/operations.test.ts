@@ -6,18 +6,10 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsTelemetry } from '../../lib/aws/telemetry.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
-import { reclaimDelayBound } from '../../lib/settings/recovery-bound.ts';
 import { createProgram } from '../../lib/tools/cli/program.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import { ALARM_METRICS } from '../../lib/tools/plan/operations-bill.ts';
-import {
-  METRIC_DIMENSION,
-  METRIC_NAMESPACE,
-  type MetricName,
-  metrics,
-  type WaitingMetricName,
-  waitingMetrics,
-} from '../../lib/wire/metrics.ts';
+import { METRIC_DIMENSION, METRIC_NAMESPACE, type MetricName, metrics } from '../../lib/wire/metrics.ts';
 import { alarmsOf, metricsIn } from './alarms-of.ts';
 import {
   flat,
@@ -79,12 +71,6 @@ describe('metrics', () => {
       dimensions: metric.dimensions,
     });
   });
-
-  it('can be read by any statistic and period', () => {
-    const metric = standard.jobs.metric('ReclaimDelay', { statistic: 'p50', period: Duration.minutes(1) });
-    expect(metric.statistic).toBe('p50');
-    expect(metric.period.toSeconds()).toBe(60);
-  });
 });
 
 /** What CloudWatch would take from the line that the functions write. */
@@ -107,27 +93,6 @@ function emitted(serviceName: string, name: MetricName) {
 }
 
 describe('alarms', () => {
-  const usual = [
-    'JobsFailed',
-    'Crashes',
-    'Reclaims',
-    'StoreFailures',
-    'Throttled',
-    'MessagesReturned',
-    'QueueStalled',
-    'QueueAge',
-    'DeadLetters',
-    'WorkerErrors',
-    'DeadMan',
-    'ReaperLate',
-    'ClockUnsound',
-  ];
-
-  it('are those that an operator must be woken for', () => {
-    expect(Object.keys(standard.jobs.alarms).sort()).toEqual([...usual].sort());
-    standard.template.resourceCountIs('AWS::CloudWatch::Alarm', usual.length);
-  });
-
   it('are paid for by their metrics, of which there are 16 at most', () => {
     const paid = (from: Synthesized) =>
       Object.values(alarmsOf(from)).reduce((sum, alarm) => sum + metricsIn(alarm).length, 0);
@@ -199,14 +164,6 @@ describe('alarms', () => {
     }
   });
 
-  it('have names that people can read, each of its own', () => {
-    const names = Object.values(alarmsOf(standard)).map(({ AlarmName }) => AlarmName);
-    expect(new Set(names).size).toBe(names.length);
-    for (const name of names) expect(name).toMatch(/^Leasehold-Jobs: [A-Za-z ]{5,40}$/);
-    for (const { AlarmDescription } of Object.values(alarmsOf(standard)))
-      expect(AlarmDescription).not.toMatch(/\d ms\b/);
-  });
-
   // An expression has no value where one of its metrics has none, and AWS leaves many out while they are zero.
   it('take a metric that is not there for zero, but for the one that says that the system is in use', () => {
     const expressions = Object.values(alarmsOf(standard)).flatMap(({ Metrics = [] }) =>
@@ -247,37 +204,6 @@ describe('alarms', () => {
       expect([line, unknown, operands]).toEqual([line, [], []]);
       expect(command?.opts().service).toBe('Leasehold-Jobs');
     }
-  });
-
-  it('take silence of the reaper for its death, and silence of everything else for peace', () => {
-    const { DeadMan, ...others } = alarmsOf(standard);
-    expect(DeadMan).toMatchObject({
-      ComparisonOperator: 'LessThanThreshold',
-      Threshold: 1,
-      EvaluationPeriods: 5,
-      TreatMissingData: 'notBreaching',
-    });
-    // Nothing at all while the wake queue has no metrics yet, which is so on the first deployment.
-    expect(DeadMan?.Metrics?.map(({ Expression }) => Expression)).toContain(
-      'IF(queue >= 0, FILL(sweeps, 0))',
-    );
-    const sweeps = metricsIn(DeadMan).find(({ MetricName: name }) => name === 'SweepDuration');
-    expect(sweeps?.Namespace).toBe(METRIC_NAMESPACE);
-    for (const other of Object.values(others)) expect(other.TreatMissingData).toBe('notBreaching');
-  });
-
-  it('give a slow schedule three ticks, and wake nobody while the reaper is paused', () => {
-    const slow = alarmsOf(synthesize({ reaperInterval: Duration.minutes(10) }));
-    expect(slow.DeadMan?.EvaluationPeriods).toBe(30);
-    const paused = alarmsOf(synthesize({ reaperEnabled: false }));
-    expect(paused.DeadMan?.ActionsEnabled).toBe(false);
-  });
-
-  // By hand: skew 2 s, a second of SQS's granularity, half of delivery, half of a sweep.
-  it('hold reclaim delays against the bound that the settings promise', () => {
-    const bound = 2000 + 1000 + 500 + 500;
-    expect(reclaimDelayBound(standard.jobs.settings)).toBe(bound);
-    expect(alarmsOf(standard).ReaperLate?.AlarmDescription).toContain(`later than ${bound / 1000} s after`);
   });
 
   // 15 minutes are the longest delay of a hint, and the longest invocation; 3 more are for metrics that come late.
@@ -393,24 +319,6 @@ describe('wait and run time by job type', () => {
   });
 });
 
-describe('waiting jobs by job type', () => {
-  it('have the same names in the reaper, the dashboard and the construct', () => {
-    const names = Object.keys(waitingMetrics) as WaitingMetricName[];
-    const graph = widgetsOf(standard).find(({ properties }) =>
-      /waiting for a limit/.test(properties.title ?? ''),
-    );
-    for (const name of names) {
-      expect(standard.jobs.metricOfType(name, 'render')).toMatchObject({
-        namespace: METRIC_NAMESPACE,
-        metricName: name,
-        dimensions: { [METRIC_DIMENSION]: standard.jobs.serviceName, type: 'render' },
-        statistic: 'Maximum',
-      });
-      expect(JSON.stringify(graph?.properties.metrics)).toContain(`MetricName=\\"${name}\\"`);
-    }
-  });
-});
-
 describe('the dashboard', () => {
   let shown: Synthesized;
   beforeAll(() => {
@@ -422,30 +330,6 @@ describe('the dashboard', () => {
     const without = synthesize({ dashboard: false });
     expect(without.jobs.dashboard).toBeUndefined();
     without.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
-  });
-
-  it('shows reclaims by count and delay first, over the whole time range', () => {
-    const [first] = widgetsOf(shown);
-    expect(first?.properties).toMatchObject({
-      title: 'Reclaims in the chosen time range',
-      setPeriodToTimeRange: true,
-    });
-    const shownMetrics = first?.properties.metrics?.map((metric) => [
-      metric[1],
-      (metric.at(-1) as { stat?: string }).stat ?? 'Average',
-    ]);
-    expect(shownMetrics).toEqual([
-      ['JobsReclaimed', 'Sum'],
-      ['ReclaimDelay', 'p50'],
-      ['ReclaimDelay', 'p99'],
-      ['ReclaimDelay', 'Maximum'],
-    ]);
-  });
-
-  it('is valid JSON whose rows fill the width', () => {
-    const widgets = widgetsOf(shown);
-    expect(widgets.length).toBeGreaterThan(10);
-    for (const { width } of widgets) expect(24 % width).toBe(0);
   });
 
   it('shows every metric that is emitted, and no other', () => {
@@ -461,14 +345,5 @@ describe('the dashboard', () => {
     expect(query).toContain('by type, outcome');
     expect(query).toContain('filter message = \\"attempt crashed\\"');
     expect(query).toContain('by type, cause');
-  });
-
-  it('draws the bound into the reclaim delays', () => {
-    const delay = widgetsOf(shown).find(({ properties }) => properties.title === 'Reclaim delay, ms');
-    expect(delay?.properties.annotations?.horizontal?.[0]?.value).toBe(
-      reclaimDelayBound(standard.jobs.settings),
-    );
-    const statistics = delay?.properties.metrics?.map((metric) => (metric.at(-1) as { stat: string }).stat);
-    expect(statistics).toEqual(['p50', 'p99']);
   });
 });

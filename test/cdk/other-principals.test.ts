@@ -77,20 +77,6 @@ describe('grants', () => {
       ),
     ).toThrow(/cannot be given access to 'encryptionKey'/);
   });
-
-  it('let a service use the key as well', () => {
-    const made = synthesizeJobs(
-      (stack) => ({ encryptionKey: new Key(stack, 'Key') }),
-      (jobs) => jobs.grants.produce(events),
-    );
-    const [key] = Object.values(made.template.findResources('AWS::KMS::Key'));
-    expect(key?.Properties.KeyPolicy.Statement).toContainEqual(
-      expect.objectContaining({
-        Principal: { Service: 'events.amazonaws.com' },
-        Action: expect.arrayContaining(['kms:Decrypt', 'kms:GenerateDataKey']),
-      }),
-    );
-  });
 });
 
 describe('a key of the customer’s', () => {
@@ -178,20 +164,6 @@ describe('what a load asks of table and function', () => {
     else expect(told()).toMatch(text);
   });
 
-  it('is a maximum, or provisioned capacity', () => {
-    const limited = synthesize({ billing: Billing.onDemand({ maxWriteRequestUnits: 500 }) });
-    expect(resourceOf(limited, limited.jobs.table).Properties).toMatchObject({
-      WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: 500 },
-    });
-    const provisioned = synthesize({
-      billing: Billing.provisioned({
-        readCapacity: Capacity.fixed(10),
-        writeCapacity: Capacity.autoscaled({ maxCapacity: 600 }),
-      }),
-    });
-    expect(resourceOf(provisioned, provisioned.jobs.table).Properties.BillingMode).toBe('PROVISIONED');
-  });
-
   it.each([
     ['a maximum', Billing.onDemand({ maxWriteRequestUnits: 50 })],
     [
@@ -206,13 +178,6 @@ describe('what a load asks of table and function', () => {
       /maxRunning \(1000\) and maxStartsPerSecond \(100\) mean 400 write units a second of the table, and 'billing' allows 50\. Raise the maximum write units to 1200 or more, lower maxRunning/,
     );
     expect(() => synthesize({ billing, maxRunning: 100, maxStartsPerSecond: 5 })).not.toThrow();
-  });
-
-  it('is pollers that are always there, which take the place of a maximum of concurrency', () => {
-    const made = synthesize({ workerPollers: { minimumPollers: 2, maximumPollers: 10 } });
-    const { Properties } = resourceOf(made, made.jobs.workerSource);
-    expect(Properties).toMatchObject({ ProvisionedPollerConfig: { MinimumPollers: 2, MaximumPollers: 10 } });
-    expect(Properties).not.toHaveProperty('ScalingConfig');
   });
 
   it.each<[ProvisionedPollerConfig, RegExp]>([

@@ -1,6 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
-import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -135,27 +134,6 @@ describe('pools', () => {
     );
     expect(sqs(/^JobsReaper/)).not.toContain('sqs:GetQueueAttributes on PoolmailQueue');
     expect(sqs(/^JobsDeadLetter/)).toContain('sqs:SendMessage on PoolownQueue');
-  });
-
-  it('have two alarms each', () => {
-    const ids = Object.keys(alarmsOf(made)).filter((id) => id.includes('-'));
-    expect(ids.sort()).toEqual(
-      ['mail', 'own', 'render'].flatMap((pool) => [`${pool}-QueueAge`, `${pool}-QueueStalled`]),
-    );
-    expect(alarmsOf(made)['render-QueueStalled']?.AlarmName).toMatch(/: pool render$/);
-  });
-
-  it('are on the dashboard with their queues, and containers with how many are wanted', () => {
-    const dashboard = JSON.stringify(
-      flat(resourceOf(made, made.jobs.dashboard as Dashboard).Properties.DashboardBody),
-    );
-    for (const pool of ['mail', 'own', 'render']) {
-      expect(dashboard).toContain(`oldest of ${pool}`);
-      expect(dashboard).toContain(`waiting for ${pool}`);
-    }
-    expect(dashboard).toContain('containers of render');
-    expect(dashboard).not.toContain('containers of mail');
-    for (const counted of ['JobsParked', 'MessagesForwarded']) expect(dashboard).toContain(counted);
   });
 
   it('add what the bill says: alarms of three metrics each, and for containers one metric that two more watch', () => {
@@ -344,13 +322,6 @@ describe('a pool that cannot work', () => {
     const pools = { a: { types: ['x'], compute: lambda() } };
     expect(() => synthesizeJobs(() => ({ jobs: undefined, worker: 'none', pools }))).toThrow(
       "pool 'a' has neither a 'function' nor the prop 'jobs'",
-    );
-  });
-
-  it('is refused where a metric is asked for, and named if it is near', () => {
-    const { jobs } = withPools(() => ({ render: { types: ['x'] } }));
-    expect(() => jobs.metricOfPool('TasksWanted', 'rendr')).toThrow(
-      "pool 'rendr' is unknown. Did you mean 'render'?",
     );
   });
 

@@ -88,12 +88,6 @@ describe('the runbook is true to the template', () => {
     });
     expect(() => synthesize({ reaperReservedConcurrency: Number(kept) - 1 })).toThrow(/at least/);
   });
-
-  it('as to how long a tick waits, and how often it is tried', () => {
-    expect(runbook).toContain('ticks waited for more than a minute');
-    const [config] = Object.values(made.template.findResources('AWS::Lambda::EventInvokeConfig'));
-    expect(config?.Properties).toMatchObject({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
-  });
 });
 
 let sources: string | undefined;

@@ -2,7 +2,6 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
 import type { Schedules } from '../../lib/client/schedules/schedule.ts';
-import { SettingsError } from '../../lib/settings/settings-error.ts';
 import { deploymentTags, scheduleGroupOf } from '../../lib/wire/schedule-group.ts';
 import { flat, resourceOf, someEnv, synthesize, synthesizeJobs, withoutValidation } from './support.ts';
 
@@ -119,28 +118,5 @@ describe('recurring jobs', () => {
       [queueUrl]: flat(made.stack.resolve(made.jobs.queue.queueUrl)),
       [eventBusName]: 'default',
     });
-  });
-
-  it('are refused at synth with everything that is wrong', () => {
-    const refused = (bad: unknown) => {
-      try {
-        synthesize({ schedules: bad as Schedules });
-      } catch (error) {
-        if (error instanceof SettingsError) return error.problems;
-      }
-      throw new Error('accepted');
-    };
-    expect(
-      refused({
-        a: { cron: '0 3 * * *', type: 'report' },
-        b: { rate: 'often', type: 'a b' },
-        c: { rate: '1 day', type: 'a', payload: 'x'.repeat(70_000) },
-      }),
-    ).toEqual([
-      expect.stringMatching(/^schedule 'a': 'cron' is '0 3 \* \* \*': it has five fields/),
-      expect.stringMatching(/^schedule 'b': 'rate' is 'often'; it must be/),
-      expect.stringMatching(/^schedule 'b': 'type' is 'a b'; it must be/),
-      expect.stringMatching(/^schedule 'c': the payload has 70002 bytes; at most 65536 are allowed/),
-    ]);
   });
 });

@@ -3,13 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { propOf, settingsFromProps } from '../../lib/cdk/props/settings-from-props.ts';
 import {
   declarations,
-  defaultSettings,
-  resolveSettings,
   type SettingDeclaration,
   type SettingName,
   settingNames,
 } from '../../lib/settings/settings.ts';
-import { defined } from '../../lib/wire/defined.ts';
 
 const UNITS = [
   ['days', 86_400_000],
@@ -73,33 +70,12 @@ describe('setting props', () => {
     await expect(rendered()).toMatchFileSnapshot('../../lib/cdk/props/setting-props.ts');
   });
 
-  it('have a name of their own for each setting', () => {
-    expect(new Set(settingNames.map(propOf)).size).toBe(settingNames.length);
-    expect(propOf('leaseMs')).toBe('lease');
-  });
-
-  it.each(settingNames)('carry %s from props to settings and back', (name) => {
+  it.each(settingNames)('carry %s to the setting of that name', (name) => {
     const declaration: SettingDeclaration = declarations[name];
-    const other = anotherValue(declaration);
-    const isBoundByLease = name === 'minLeaseMs' || name === 'heartbeatMs';
-    const given = defined({ leaseMs: isBoundByLease ? 3_600_000 : undefined, [name]: other });
-    const props = Object.fromEntries(
-      Object.entries(consistent(given)).map(([each, value]) => {
-        const prop = propOf(each as SettingName);
-        return [prop, prop === each ? value : Duration.millis(Number(value))];
-      }),
-    );
-    expect(settingsFromProps(props)[name]).toBe(other);
-    expect(settingsFromProps(props)).toEqual(resolveSettings(consistent(given)));
-  });
-
-  it('stand for the defaults when none is given', () => {
-    expect(settingsFromProps({})).toEqual(defaultSettings);
-  });
-
-  it('let followers follow', () => {
-    const settings = settingsFromProps({ lease: Duration.minutes(1) });
-    expect(settings.heartbeatMs).toBe(20_000);
+    const wrong = declaration.kind === 'number' ? declaration.max + 1 : 'a, b';
+    const isTime = declaration.kind === 'number' && declaration.unit === 'ms';
+    const props = { [propOf(name)]: isTime ? Duration.millis(Number(wrong)) : wrong };
+    expect(() => settingsFromProps(props)).toThrow(new RegExp(`setting '${name}' is '?${wrong}'?;`));
   });
 
   it('refuse a number where a Duration belongs', () => {
@@ -117,30 +93,3 @@ describe('setting props', () => {
     );
   });
 });
-
-/** A permitted value that is not the default. */
-function anotherValue(declaration: SettingDeclaration): unknown {
-  switch (declaration.kind) {
-    case 'switch':
-      return !declaration.default;
-    case 'choice':
-      return declaration.choices.find((choice) => choice !== declaration.default);
-    case 'types':
-      return 'invoice,report';
-    case 'number': {
-      const up = declaration.default + (declaration.unit === 'ms' ? 60_000 : 1);
-      if (up <= declaration.max) return up;
-      return declaration.default === declaration.max ? declaration.max - 60_000 : declaration.max;
-    }
-  }
-}
-
-/** Moves what must move along for the relations to hold. */
-function consistent(given: Partial<Record<SettingName, unknown>>): Partial<Record<SettingName, unknown>> {
-  const moved: Partial<Record<SettingName, unknown>> = { ...given };
-  if ('heartbeatMs' in given) moved.leaseMs = 3_600_000;
-  if ('minLeaseMs' in given) moved.leaseMs = 3_600_000;
-  if ('skewMs' in given) Object.assign(moved, { leaseMs: 3_600_000, minLeaseMs: 3_600_000 });
-  if ('batchConcurrency' in given) moved.batchSize = 10;
-  return moved;
-}

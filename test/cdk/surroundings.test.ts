@@ -73,10 +73,6 @@ describe('a VPC', () => {
     expect(warningsOf(missing([InterfaceVpcEndpointAwsService.SQS]), 'no endpoint for sqs-fips in')).toBe(1);
     expect(warningsOf(missing([InterfaceVpcEndpointAwsService.SQS_FIPS]), 'makes no endpoint')).toBe(0);
   });
-
-  it('is needed for subnets and security groups', () => {
-    expect(() => build(() => ({ vpcSubnets: {} }))).toThrow(/'vpcSubnets' has no effect without a 'vpc'/);
-  });
 });
 
 describe('FIPS endpoints', () => {
@@ -117,22 +113,9 @@ describe('keys', () => {
     expect(keys).toContain('"logs.eu-west-1.<AWS::URLSuffix>"');
     expect(keys).toContain(':logs:eu-west-1:123456789012:log-group:*');
   });
-
-  it('allow the logs of each partition', () => {
-    const made = build((stack) => ({ logEncryptionKey: new Key(stack, 'LogKey') }), 'cn-north-1');
-    const keys = JSON.stringify(flat(made.template.findResources('AWS::KMS::Key')));
-    expect(keys).toContain('"logs.cn-north-1.<AWS::URLSuffix>"');
-  });
 });
 
 describe('the reaper', () => {
-  it('has the memory that is asked for', () => {
-    build(() => ({ reaperMemorySize: 1769 })).template.hasResourceProperties('AWS::Lambda::Function', {
-      Description: Match.stringLikeRegexp('reaper'),
-      MemorySize: 1769,
-    });
-  });
-
   it.each([64, 10_241, 512.5])('cannot have %d MB', (reaperMemorySize) => {
     expect(() => build(() => ({ reaperMemorySize }))).toThrow(
       /'reaperMemorySize' is [\d.]+; it must be a whole number from 128 to 10240/,

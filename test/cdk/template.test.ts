@@ -38,17 +38,6 @@ describe('an upgrade', () => {
 });
 
 describe('with the defaults', () => {
-  it('the functions have modern, moderate machines', () => {
-    const common = { Architectures: ['arm64'], Runtime: 'nodejs24.x', Handler: 'index.handler' };
-    expect(ofType('AWS::Lambda::Function')).toMatchObject({
-      WorkerFunction: { ...common, MemorySize: 512, Timeout: 900 },
-      ReaperFunction: { ...common, MemorySize: 512, Timeout: 60 },
-      DeadLetterFunction: { ...common, MemorySize: 256, Timeout: 30 },
-    });
-    for (const logs of Object.values(ofType('AWS::Logs::LogGroup')))
-      expect(logs).toEqual({ RetentionInDays: 30 });
-  });
-
   it('the queues are encrypted, and dead letters outlive jobs', () => {
     expect(ofType('AWS::SQS::Queue')).toEqual({
       Queue: {
@@ -84,21 +73,6 @@ describe('with the defaults', () => {
       },
       DeadLetterSource: { ...source('DeadLetterQueue', 'DeadLetter'), FunctionResponseTypes, BatchSize: 10 },
       WakeSource: { ...source('WakeQueue', 'Reaper'), BatchSize: 10 },
-    });
-  });
-
-  it('a schedule starts the reaper every minute, and repeats nothing', () => {
-    expect(ofType('AWS::Scheduler::Schedule')).toEqual({
-      Schedule: {
-        Description: 'Starts the reaper of Leasehold-Jobs',
-        FlexibleTimeWindow: { Mode: 'OFF' },
-        ScheduleExpression: 'rate(1 minute)',
-        Target: {
-          Arn: expect.stringMatching(/^<JobsReaperFunction/),
-          RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
-          RoleArn: expect.stringMatching(/^<JobsScheduleRole/),
-        },
-      },
     });
   });
 

@@ -27,17 +27,6 @@ export function describeBadRows(open: () => Harness): void {
     expect(await harness.table.read(String(bad.jobId))).toEqual(bad);
   });
 
-  it('scheduling a job whose row cannot be read leaves it alone', async () => {
-    const harness = open();
-    const bad = pending(harness, { attempt: 'one' });
-    await harness.put(bad);
-    const budgets = { leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    const job = { jobId: String(bad.jobId), type: 'email', payload: '{}', ...budgets };
-    const dispatch = { notBefore: 1, leaseUntil: 2, dispatches: 1 };
-    expect(await harness.store.schedule(job, dispatch)).toEqual({ outcome: 'exists' });
-    expect(await harness.table.read(job.jobId)).toEqual(bad);
-  });
-
   it('a page of the index sets unreadable rows apart and gives all others', async () => {
     const harness = open();
     const shard = `s-${harness.jobId()}`;

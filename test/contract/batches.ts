@@ -17,7 +17,7 @@ export function describeBatches(open: () => Harness): void {
   const withoutChange = ({ changedBy: _, jobId: __, leaseShard: ___, leaseOwner: ____, ...rest }: Row) =>
     rest;
 
-  it.each([0, 1, 2, 3, 25, 26, 60])('claims and completes %i new jobs, in the order given', async (count) => {
+  it.each([0, 1, 3, 26])('claims and completes %i new jobs, in the order given', async (count) => {
     const harness = open();
     const jobIds = ids(harness, count);
     const claims = await claimAll(harness, jobIds);

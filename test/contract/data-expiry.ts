@@ -75,36 +75,4 @@ export function describeDataExpiry(open: () => Harness): void {
     await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
     expect(await expiryOf(harness, jobId, 'payload')).toBe(latest(harness.clock.now()));
   });
-
-  it('that a claim could not extend is extended by the next one', async () => {
-    const harness = open();
-    const jobId = harness.jobId();
-    await harness.store.schedule(large(jobId), harness.dispatch());
-    await harness.clock.advance(40 * DAY);
-    const failing = watched(harness, {
-      apply: async (write) => {
-        if (write.transition === 'extendData') throw new Error('no reply');
-        return harness.table.apply(write);
-      },
-    });
-    const before = await expiryOf(harness, jobId, 'payload');
-    const claim = claimOf(await claimedJob(failing.store, { job: { jobId }, owner: 'w/1' }));
-    expect(await expiryOf(harness, jobId, 'payload')).toBe(before);
-    await harness.store.release(claim, { errors: 0, releases: 1, dispatch: harness.dispatch() });
-    await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
-    expect(await expiryOf(harness, jobId, 'payload')).toBe(latest(harness.clock.now()));
-  });
-
-  it('is written once by a message for later that comes again', async () => {
-    const harness = open();
-    const jobId = harness.jobId();
-    const { store, names } = watched(harness);
-    expect(await store.schedule(large(jobId), harness.dispatch(), { redelivered: true })).toMatchObject({
-      outcome: 'written',
-    });
-    expect(await store.schedule(large(jobId), harness.dispatch(), { redelivered: true })).toMatchObject({
-      ...{ outcome: 'exists', job: { status: 'pending' } },
-    });
-    expect(names()).toEqual(['putData', 'schedule']);
-  });
 }

@@ -25,26 +25,6 @@ export function describeDataRows(open: () => Harness): void {
     expect(await harness.leaseOf(keys[0] ?? '')).toBeUndefined();
   });
 
-  it('a claim by hint gets the data, and so does a read', async () => {
-    const harness = open();
-    const jobId = harness.jobId();
-    const first = await claimedJob(harness.store, { job: large(jobId), owner: 'w/1' });
-    await harness.store.checkpoint(claimOf(first), { seq: 1, checkpoint: 'y'.repeat(5_000) });
-    await harness.store.release(claimOf(first), { errors: 0, releases: 1, dispatch: harness.dispatch() });
-    const second = await claimedJob(harness.store, { job: { jobId }, owner: 'w/2' });
-    expect([second.payload, second.checkpoint]).toEqual([textOf(20 * KIB), 'y'.repeat(5_000)]);
-    await harness.store.complete(claimOf(second), 'z'.repeat(6_000), 'p'.repeat(5_000));
-    expect(rowBytes(await rowOf(harness, jobId))).toBeLessThanOrEqual(MAX_INLINE_ROW_BYTES + 200);
-    expect(await harness.store.read(jobId)).toMatchObject({
-      status: 'done',
-      payload: textOf(20 * KIB),
-      checkpoint: 'y'.repeat(5_000),
-      result: 'z'.repeat(6_000),
-      progress: 'p'.repeat(5_000),
-      externalFields: [],
-    });
-  });
-
   it('a payload of nearly 1 MiB takes several rows, and comes back character for character', async () => {
     const harness = open();
     const jobId = harness.jobId();
@@ -118,15 +98,6 @@ export function describeDataRows(open: () => Harness): void {
         expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB, 'b'));
       },
     );
-
-    it('a worker that dies after the claim leaves a job with its data', async () => {
-      const harness = open();
-      const jobId = harness.jobId();
-      await expect(dying(harness, 'claim', true).claim({ job: large(jobId), owner: 'w/1' })).rejects.toThrow(
-        'died',
-      );
-      expect((await harness.store.read(jobId))?.payload).toBe(textOf(20 * KIB));
-    });
 
     const checkpointed = async (harness: Harness) => {
       const jobId = harness.jobId();

@@ -49,19 +49,6 @@ export function describeLifecycle(open: () => Harness): void {
     expect(await harness.table.read(jobId)).toEqual(row);
   });
 
-  it('a hint claims what has a row, and creates nothing', async () => {
-    const harness = open();
-    const jobId = harness.jobId();
-    expect(await harness.store.claim({ job: { jobId }, owner: 'w/1' })).toEqual({ outcome: 'absent' });
-    expect(await harness.table.read(jobId)).toBeUndefined();
-    await harness.store.schedule(newJob(jobId), harness.dispatch());
-    expect(await harness.store.claim({ job: { jobId }, owner: 'w/1' })).toMatchObject({ outcome: 'claimed' });
-    expect(await harness.store.claim({ job: { jobId }, owner: 'w/2' })).toMatchObject({
-      outcome: 'held',
-      job: { leaseOwner: 'w/1' },
-    });
-  });
-
   it('a job is claimed from the tick at which its due time is within the skew', async () => {
     const harness = open();
     const jobId = harness.jobId();

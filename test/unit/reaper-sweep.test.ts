@@ -104,26 +104,6 @@ describe('a sweep', () => {
     expect(telemetry.total('JobsQuarantined')).toBe(1);
     expect(telemetry.total('JobsFailed')).toBe(1);
   });
-
-  it('reports what it did in one line, with the delay of every job', async () => {
-    const { deps, clock, claim, telemetry, untilLapse } = stage();
-    await claim('a');
-    await claim('b');
-    await clock.advance(untilLapse + 100);
-    await sweep(deps);
-    await sweep(deps);
-    expect(telemetry.lines).toEqual([
-      {
-        level: 'info',
-        message: 'released stale running jobs',
-        fields: expect.objectContaining({ count: 2, reclaimed: 2, skipped: {} }),
-      },
-    ]);
-    expect(telemetry.values('ReclaimDelay')).toEqual([2100, 2100]);
-    expect(telemetry.total('JobsReclaimed')).toBe(2);
-    expect(telemetry.total('HintsSent')).toBe(2);
-    expect(telemetry.values('OldestLapsedLease')).toEqual([]);
-  });
 });
 
 describe('a sweep in trouble', () => {

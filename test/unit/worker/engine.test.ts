@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { planDispatch } from '../../../lib/protocol/decisions/dispatch.ts';
 import { NonRetryableError } from '../../../lib/protocol/errors.ts';
-import type { ReceivedMessage } from '../../../lib/protocol/ports.ts';
 import { killableCells } from '../../../lib/testing/killable-cells.ts';
 import { createTestStack, type TestStack } from '../../../lib/testing/test-stack.ts';
 import { jobBody } from '../../../lib/wire/message.ts';
@@ -18,13 +16,6 @@ import { createEngine } from '../../../lib/worker/intake/engine.ts';
 import { createRegistry } from '../../../lib/worker/registry.ts';
 import { claimOne, claimSent, deliver } from '../../support/claims.ts';
 
-const anyMessage: ReceivedMessage = {
-  messageId: 'm',
-  receiptHandle: 'm',
-  body: '',
-  sentAt: 0,
-  receiveCount: 1,
-};
 const SECRET = 'the-secret-of-the-payload';
 
 const jobOf = (
@@ -158,16 +149,6 @@ describe('the heartbeats of a job', () => {
 });
 
 describe('a handler that ignores its signal', () => {
-  it('is left behind when the host must go, and its job released', async () => {
-    const { stack, end, stopping, row } = await startRun(jobOf({}, () => new Promise(() => {})));
-    stopping.abort(new ShuttingDown('shutdown'));
-    await stack.clock.advance(0);
-    await stack.clock.advance(4999);
-    expect(await row()).toMatchObject({ status: 'running' });
-    await stack.clock.advance(1);
-    expect(await end).toBe('released');
-  });
-
   it('is left behind after a lease’s length when an operator cancelled it', async () => {
     const { stack, end } = await startRun(jobOf({}, () => new Promise(() => {})));
     await stack.store.cancel('a');
@@ -266,60 +247,6 @@ describe('a bus that takes no events', () => {
     const { end, row } = await startRun(definition, { ...stack, worker: () => ({ ...worker, events }) });
     expect(await end).toBe('failed');
     expect(await row()).toMatchObject({ status: 'failed' });
-  });
-});
-
-describe('events that were chosen by type', () => {
-  const eventsOf = async (settings: Readonly<Record<string, unknown>>) => {
-    const stack = createTestStack({ settings });
-    const { end } = await startRun(
-      jobOf({}, () => 'done'),
-      stack,
-    );
-    await end;
-    return stack.events.map(({ name }) => name);
-  };
-
-  it('are published for these types, for all, or for none', async () => {
-    expect(await eventsOf({})).toEqual([]);
-    expect(await eventsOf({ doneEvents: 'other,jo', startedEvents: 'jobs' })).toEqual([]);
-    expect(await eventsOf({ doneEvents: 'other,job' })).toEqual(['JobDone']);
-    expect(await eventsOf({ startedEvents: '*', doneEvents: '*' })).toEqual(['JobStarted', 'JobDone']);
-  });
-
-  it('report each claim, and each cancellation regardless of who carries it out', async () => {
-    const stack = createTestStack({ settings: { startedEvents: '*', doneEvents: '*' } });
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const { end, worker, engine } = await startRun(
-      jobOf({}, () => promise),
-      stack,
-    );
-    worker.killCell();
-    await stack.clock.advance(1);
-    resolve('done');
-    expect(await end).toBe('done');
-    const told = stack.events.map(({ name, detail }) => [name, 'attempt' in detail && detail.attempt]);
-    expect(told).toEqual([
-      ['JobStarted', 1],
-      ['JobStarted', 2],
-      ['JobDone', 2],
-    ]);
-    // A pending job with a request to cancel: seen by a worker, or by the reaper.
-    const job = { type: 'job', payload: 'null', leaseMs: 30_000, maxAttempts: 5, maxCrashes: 3 };
-    for (const jobId of ['met', 'swept']) {
-      const now = stack.clock.now();
-      await stack.store.schedule({ jobId, ...job }, planDispatch(now, now, stack.settings));
-      const row = await stack.table.read(jobId);
-      stack.table.put({ ...row, jobId, cancelRequested: true });
-    }
-    await engine.claim([{ kind: 'claimable', job: { jobId: 'met' }, message: anyMessage }]);
-    await stack.clock.advance(3_600_000);
-    await stack.sweep();
-    expect(stack.telemetry.total('JobsCancelled')).toBe(2);
-    expect(stack.events.slice(3)).toMatchObject([
-      { name: 'JobCancelled', detail: { jobId: 'met', type: 'job', attempt: 0 } },
-      { name: 'JobCancelled', detail: { jobId: 'swept', type: 'job', attempt: 0 } },
-    ]);
   });
 });
 

@@ -144,19 +144,6 @@ describe('a worker that was cut off from the store for longer than its lease', (
     await pass(LEASE_MS + 2000);
     expect(await end).toBe('unknown');
   });
-
-  it('gives up after a second lease’s length', async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const { stack, end, row, down, pass } = await startRun(() => promise);
-    await pass(5000);
-    down(true);
-    resolve('result');
-    await pass(2 * LEASE_MS + 5000);
-    expect(await end).toBe('unknown');
-    down(false);
-    await stack.sweep();
-    expect(await row()).toMatchObject({ status: 'pending', attempt: 1 });
-  });
 });
 
 describe('a claim whose answer is lost as the store goes out of reach', () => {

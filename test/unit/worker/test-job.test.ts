@@ -73,13 +73,6 @@ describe('the delay of a retry', () => {
 });
 
 describe('a job under test', () => {
-  it('runs to its result', async () => {
-    const job = testJob(count, { to: 3 });
-    expect(await job.run()).toBe('done');
-    expect(await job.row()).toMatchObject({ status: 'done', attempt: 1, result: { from: 0, at: 3 } });
-    expect(job.checkpoints).toEqual([{ at: 1 }, { at: 2 }, { at: 3 }]);
-  });
-
   it('resumes from its checkpoint after its worker died, and the crash is charged', async () => {
     const job = testJob(count, { to: 5 });
     expect(await job.run({ fault: 'hostDies', after: 2 })).toBe('crashed');

@@ -86,13 +86,3 @@ describe('a cell beyond its limits', () => {
     expect(cell.canServe()).toBe(true);
   });
 });
-
-describe('a tick of the host', () => {
-  it('misses no pulse of a cell that is still starting', () => {
-    const { cell, puppet } = stage();
-    for (let ticks = 0; ticks < 20; ticks++) cell.tick();
-    expect(puppet.done.ended).toBe(0);
-    puppet.send(READY);
-    expect(cell.canServe()).toBe(true);
-  });
-});

@@ -47,8 +47,8 @@ export function reportSweep(
     reason: firstError?.message,
   };
   const trouble = result.errors + skipped.unwritten + result.hintsFailed + skipped.stopped;
-  if (result.reclaimed + result.quarantined > 0) telemetry.info('released stale running jobs', fields);
-  else if (changes(result) > 0) telemetry.info('dispatched waiting jobs', fields);
+  if (result.reclaimed + result.quarantined > 0) telemetry.info('reclaimed lapsed jobs', fields);
+  else if (changes(result) > 0) telemetry.info('sent hints for waiting jobs', fields);
   else if (trouble > 0) telemetry.warn('sweep left rows behind', fields);
 }
 

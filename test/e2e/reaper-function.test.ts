@@ -71,7 +71,7 @@ describe('the reaper function', () => {
     const [hint] = await queue.receive({ max: 1, waitSeconds: 10 });
     expect(hint?.body).toBe('{"hint":"a","type":"report"}');
     expect(lines).toContainEqual(
-      expect.objectContaining({ message: 'released stale running jobs', count: 1, service: 'test' }),
+      expect.objectContaining({ message: 'reclaimed lapsed jobs', count: 1, service: 'test' }),
     );
     expect(lines).toContainEqual(
       expect.objectContaining({ service: 'test', JobsReclaimed: 1, ReclaimDelay: expect.any(Number) }),

@@ -21,6 +21,6 @@ export async function passOn(
     );
     telemetry.count('HintsSent', (await queue.sendHints(hints)).sent);
   } catch (error) {
-    telemetry.error('a place was not passed on; the next check of its limit does it', error, { group });
+    telemetry.error('a place was not passed on; the next check of its limit passes it on', error, { group });
   }
 }

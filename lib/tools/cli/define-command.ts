@@ -14,8 +14,7 @@ export interface CliContext {
 export const withJson = (command: Command): Command =>
   command.option('--json', 'print one JSON document instead of text');
 
-export const withWide = (command: Command): Command =>
-  command.option('--wide', 'cut nothing and leave no column out, however wide the lines get');
+export const withWide = (command: Command): Command => command.option('--wide', 'show every column in full');
 
 export function withSystem(command: Command): Command {
   const option = (flags: string, message: string) =>

@@ -21,7 +21,7 @@ interface ConsoleCommandOptions extends SystemOptions {
 
 export function createCommand(context: CliContext): Command {
   const command = new Command('console')
-    .description('serve a live page of a system on this machine; a local stack has one already')
+    .description('serve a live page of a deployed system on this machine; a local stack already has one')
     .option('--port <port>', 'port to serve on (default: a free one)', numberOption(0, 65_535))
     .option('--write', 'let the page cancel, take back and revive jobs; without it, the page is read-only')
     .option('--scan', 'read the whole table once, to list jobs that have finished')

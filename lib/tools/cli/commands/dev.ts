@@ -46,11 +46,11 @@ export function createCommand(context: CliContext): Command {
     )
     .option(
       '--node-modules <packages>',
-      'packages that are not bundled: native ones, and those that read their own files',
+      'packages installed next to the bundle: native ones, and those that read their own files',
       listOption,
     )
-    .option('--external <packages>', 'packages that are left out', listOption)
-    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
+    .option('--external <packages>', 'packages that are left out of the bundle', listOption)
+    .option('--loader <.ext=loader>', 'how esbuild loads files by extension, such as .sql=text', loaderOption)
     .option('--json', 'text goes to stderr; stdout gets one JSON document at the end')
     .action(async (jobs: string | undefined, given: Options) => {
       const { env, json, demo, pool: pools, nodeModules, external, loader, ...options } = given;

@@ -69,7 +69,7 @@ export function createCommand(context: CliContext): Command {
       new Option('--host <host>', 'where handlers run').choices(['lambda', 'process']).default('lambda'),
     )
     .option('--memory <mb>', 'memory of the worker function', numberOption(128, 10_240), 512)
-    .option('--dashboard', 'with a dashboard that is paid for; the first three of an account are free')
+    .option('--dashboard', 'with a dashboard beyond the three that are free in an account')
     .option('--tracing', 'with X-Ray traces')
     .option(
       '--types-measured <n>',
@@ -80,7 +80,7 @@ export function createCommand(context: CliContext): Command {
     .option('--lambda-pools <n>', 'pools of functions besides the default one', numberOption(0, 100), 0)
     .option(
       '--fargate-hours <hours>',
-      'hours a month of the containers of a Fargate pool, 1 vCPU and 2 GB each; again for each such pool',
+      'hours a month of the containers of a Fargate pool, 1 vCPU and 2 GB each; repeat for each such pool',
       oneMore,
       [],
     )

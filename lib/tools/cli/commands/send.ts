@@ -52,7 +52,7 @@ export function createCommand(context: CliContext): Command {
     .option('--max-attempts <n>', 'errors and crashes until it fails for good', numberOption(1, 25))
     .option('--max-crashes <n>', 'crashes until it is quarantined', numberOption(1, 25))
     .option('-w, --wait', 'wait until the job has ended, and print its result')
-    .option('--timeout <duration>', 'how long to wait at most (default: 5m)', durationOption)
+    .option('--timeout <duration>', 'longest wait (default: 5m)', durationOption)
     .option('--force', 'send it even if no worker of the local stack would run it, or its id was used')
     .action((type: string | undefined, payload: string | undefined, options: SendCommandOptions) =>
       onSystem(context, options, (system, output) => send(context, system, output, type, payload, options)),

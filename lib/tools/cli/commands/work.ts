@@ -33,8 +33,8 @@ export function createCommand(context: CliContext): Command {
       'serves the counts of this process here, in the format of Prometheus',
       numberOption(0, 65_535),
     )
-    .option('--reaper', 'reclaim lapsed jobs in this process, too; any number of processes may')
-    .option('--loader <.ext=loader>', 'what esbuild makes of files, as in .sql=text', loaderOption)
+    .option('--reaper', 'reclaim lapsed jobs in this process, too; several processes may')
+    .option('--loader <.ext=loader>', 'how esbuild loads files by extension, such as .sql=text', loaderOption)
     .action(async (jobs: string, { loader, ...options }: Options) => {
       const { terminal } = context;
       const configuration = configurationFromEnvironment(terminal.environment);

@@ -33,8 +33,8 @@ const TOLD = 10;
 export function createCommand(context: CliContext): Command {
   const command = new Command('doctor')
     .description('report whether the system is healthy, then check settings, clock, queue and every row')
-    .option('--repair', 'repair what can be repaired, by conditional writes')
-    .option('--sweep', 'instead, sweep once from here: reclaim what lapsed, send lost hints again')
+    .option('--repair', 'repair rows, by conditional writes')
+    .option('--sweep', 'instead, sweep once from this machine: reclaim lapsed jobs, send lost hints again')
     .option('--dry-run', 'with --repair or --sweep: only show what would be done')
     .option('--scan', 'read the whole table, whatever it costs')
     .option('--no-scan', 'never read the whole table')

@@ -387,7 +387,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     const line = page.getByRole('row', { name: /^mail/ });
     await line.getByRole('button', { name: 'pause mail' }).click();
     const question = page.getByRole('dialog', { name: 'Pause mail?' });
-    await question.getByText('Running ones go on').waitFor();
+    await question.getByText('Running ones continue').waitFor();
     expect(await problemsOf(page)).toEqual([]);
     await question.getByRole('button', { name: 'Back' }).click();
     expect(await isPaused()).toBe(false);

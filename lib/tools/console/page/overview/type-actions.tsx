@@ -29,7 +29,7 @@ export function Controls({ type }: { readonly type: string }) {
 const explains: Readonly<Record<TypeAction, string>> = {
   pause: 'Within 10 s, its jobs wait instead of starting, and none is lost. Running ones continue.',
   resume: 'Each waiting job gets a message. You may repeat this.',
-  limit: `How many of its jobs may run at once, from 1 to ${MAX_LIMIT}. Leave it empty for the limit of the definition. Running jobs go on.`,
+  limit: `How many of its jobs may run at once, from 1 to ${MAX_LIMIT}. Leave it empty for the limit of the definition. Running jobs continue.`,
 };
 const titles: Readonly<Record<TypeAction, string>> = {
   pause: 'Pause',

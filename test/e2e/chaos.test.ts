@@ -5,14 +5,14 @@ import { atDepth } from '../support/depth.ts';
 
 /** The short form of `npm run chaos`, which goes on for as long as you let it. */
 const SEED = 20;
-const JOBS = atDepth(20, 150);
+const JOBS = atDepth(12, 150);
 
 it('keeps every promise while hosts and cells die and stop, and hosts lose touch', {
   timeout: 900_000,
 }, async () => {
   const { findings, evidence, figures } = await runChaos({
     seed: SEED,
-    seconds: atDepth(8, 60),
+    seconds: atDepth(5, 60),
     jobs: JOBS,
     workers: 2,
   });

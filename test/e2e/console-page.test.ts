@@ -83,52 +83,60 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     page.getByRole('toolbar').getByRole('button', { name: new RegExp(`^${name}`) });
 
   describe('truth', () => {
-    it('counts failures of all types and the queue, and shows a dash with its reason for what it cannot know', async () => {
-      const stage = await startAccount([
-        ...Array.from({ length: 30 }, (_, i) => finishedRow(`done-${i}`, 'done')),
-        ...Array.from({ length: 5 }, (_, i) => finishedRow(`bad-${i}`, 'failed', { type: `type-${i % 3}` })),
-        running('seen', Date.now(), 60_000),
-      ]);
-      const page = await open(stage);
-      await tab(page, 'failed 5').waitFor();
-      expect(await tab(page, 'done').textContent()).toBe('done –');
-      expect(await tab(page, 'done').getAttribute('title')).toContain('in no index');
-      expect(await tab(page, 'cancelled').textContent()).toBe('cancelled –');
-      expect(await tab(page, 'queued').textContent()).toBe('queued 136');
-      expect(await tab(page, 'all').textContent()).toBe('all 6+');
-      await tab(page, 'queued').click();
-      await page.getByText('134 messages wait').waitFor();
-      // Of what finishes from now on it knows some, and says "or more".
-      stage.table.put(finishedRow('seen', 'done'));
-      await page.waitForFunction(() => document.querySelector('.tabs')?.textContent?.includes('done 1+'));
-    });
+    it.runIf(isDeep)(
+      'counts failures of all types and the queue, and shows a dash with its reason for what it cannot know',
+      async () => {
+        const stage = await startAccount([
+          ...Array.from({ length: 30 }, (_, i) => finishedRow(`done-${i}`, 'done')),
+          ...Array.from({ length: 5 }, (_, i) =>
+            finishedRow(`bad-${i}`, 'failed', { type: `type-${i % 3}` }),
+          ),
+          running('seen', Date.now(), 60_000),
+        ]);
+        const page = await open(stage);
+        await tab(page, 'failed 5').waitFor();
+        expect(await tab(page, 'done').textContent()).toBe('done –');
+        expect(await tab(page, 'done').getAttribute('title')).toContain('in no index');
+        expect(await tab(page, 'cancelled').textContent()).toBe('cancelled –');
+        expect(await tab(page, 'queued').textContent()).toBe('queued 136');
+        expect(await tab(page, 'all').textContent()).toBe('all 6+');
+        await tab(page, 'queued').click();
+        await page.getByText('134 messages wait').waitFor();
+        // Of what finishes from now on it knows some, and says "or more".
+        stage.table.put(finishedRow('seen', 'done'));
+        await page.waitForFunction(() => document.querySelector('.tabs')?.textContent?.includes('done 1+'));
+      },
+    );
 
-    it('says so when the connection is lost: since when, with every action off and every clock still', async () => {
-      const stage = await start([usedUp('invoice', Date.now()), running('busy', Date.now(), 50_000)]);
-      const page = await open(stage);
-      await row(page, 'busy', 'running').waitFor();
-      await stage.console.stop();
-      const banner = page.getByRole('alert');
-      await banner.waitFor();
-      expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
-      const isGray = (part: string) =>
-        page.locator(part).evaluate((element) => getComputedStyle(element).filter === 'grayscale(1)');
-      expect([await isGray('.layout'), await isGray('.health')]).toEqual([true, true]);
-      const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
-      const before = await clocks();
-      const plot = () =>
-        page
-          .locator('.plot-box')
-          .first()
-          .evaluate((drawing) => drawing.innerHTML);
-      const drawn = await plot();
-      await page.waitForTimeout(1_600);
-      expect(await clocks()).toEqual(before);
-      expect(await plot()).toBe(drawn);
-      await row(page, 'invoice').getByRole('checkbox').check();
-      expect(await page.getByRole('button', { name: 'revive 1' }).isDisabled()).toBe(true);
-      expect(await problemsOf(page)).toEqual([]);
-    });
+    it.runIf(isDeep)(
+      'says so when the connection is lost: since when, with every action off and every clock still',
+      async () => {
+        const stage = await start([usedUp('invoice', Date.now()), running('busy', Date.now(), 50_000)]);
+        const page = await open(stage);
+        await row(page, 'busy', 'running').waitFor();
+        await stage.console.stop();
+        const banner = page.getByRole('alert');
+        await banner.waitFor();
+        expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
+        const isGray = (part: string) =>
+          page.locator(part).evaluate((element) => getComputedStyle(element).filter === 'grayscale(1)');
+        expect([await isGray('.layout'), await isGray('.health')]).toEqual([true, true]);
+        const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
+        const before = await clocks();
+        const plot = () =>
+          page
+            .locator('.plot-box')
+            .first()
+            .evaluate((drawing) => drawing.innerHTML);
+        const drawn = await plot();
+        await page.waitForTimeout(1_600);
+        expect(await clocks()).toEqual(before);
+        expect(await plot()).toBe(drawn);
+        await row(page, 'invoice').getByRole('checkbox').check();
+        expect(await page.getByRole('button', { name: 'revive 1' }).isDisabled()).toBe(true);
+        expect(await problemsOf(page)).toEqual([]);
+      },
+    );
 
     it.runIf(isDeep)('says so when the table cannot be read, and goes on when it can', async () => {
       const stage = await start([usedUp('invoice', Date.now())]);
@@ -225,32 +233,35 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     );
   });
 
-  it('shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what', async () => {
-    const now = Date.now();
-    const stage = await start([
-      running('silent', now, -500),
-      running('again', now, 50_000, { attempt: 2, crashes: 1, lastError: 'crashed: out of memory' }),
-      running('steady', now, 50_000, { progress: '{"step":4,"of":10}', checkpointSeq: 4 }),
-      jobRow('later', { attempt: 1, errors: 1, lastError: 'Error: 503', notBefore: now + 3_600_000 }),
-    ]);
-    const page = await open(stage);
-    await row(page, 'silent')
-      .getByText(/worker lost · reclaim (in \d+ s|due)/)
-      .waitFor();
-    await row(page, 'again').getByText('crashed: out of memory · running again').waitFor();
-    await row(page, 'steady').getByText('progress 40 %').waitFor();
-    expect(await row(page, 'steady').locator('.lease').textContent()).toMatch(/^lease\d+ s$/);
-    await row(page, 'later').getByText('Error: 503 · due in 59 min').waitFor();
-    expect((await page.getByRole('columnheader').allTextContents()).slice(1)).toEqual([
-      'state',
-      'job',
-      'what happens',
-      'attempts',
-      'ran',
-      'changed ↓',
-    ]);
-    expect(await problemsOf(page)).toEqual([]);
-  });
+  it.runIf(isDeep)(
+    'shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what',
+    async () => {
+      const now = Date.now();
+      const stage = await start([
+        running('silent', now, -500),
+        running('again', now, 50_000, { attempt: 2, crashes: 1, lastError: 'crashed: out of memory' }),
+        running('steady', now, 50_000, { progress: '{"step":4,"of":10}', checkpointSeq: 4 }),
+        jobRow('later', { attempt: 1, errors: 1, lastError: 'Error: 503', notBefore: now + 3_600_000 }),
+      ]);
+      const page = await open(stage);
+      await row(page, 'silent')
+        .getByText(/worker lost · reclaim (in \d+ s|due)/)
+        .waitFor();
+      await row(page, 'again').getByText('crashed: out of memory · running again').waitFor();
+      await row(page, 'steady').getByText('progress 40 %').waitFor();
+      expect(await row(page, 'steady').locator('.lease').textContent()).toMatch(/^lease\d+ s$/);
+      await row(page, 'later').getByText('Error: 503 · due in 59 min').waitFor();
+      expect((await page.getByRole('columnheader').allTextContents()).slice(1)).toEqual([
+        'state',
+        'job',
+        'what happens',
+        'attempts',
+        'ran',
+        'changed ↓',
+      ]);
+      expect(await problemsOf(page)).toEqual([]);
+    },
+  );
 
   describe('acting on many', () => {
     it('revives what a filter leaves, after a question that names the number, and says what was refused', async () => {
@@ -378,7 +389,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     });
   });
 
-  it('pauses and resumes a type, each after a question', async () => {
+  it.runIf(isDeep)('pauses and resumes a type, each after a question', async () => {
     const stage = await start([jobRow('letter', { type: 'mail' })]);
     const types = new Map([['mail', undefined]]);
     await createControlReader({ table: stage.table, clock: systemClock }).declare(types);

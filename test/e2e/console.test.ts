@@ -87,30 +87,33 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(await page.locator('.lane-outcome').first().textContent()).toBe('worker lost');
   });
 
-  it("shows a worker's cells, and a job that runs again after its cell was killed", async () => {
-    const page = await open();
-    await send({ type: 'slow-steps', payload: { steps: 1000, stepMs: 200 }, jobId: 'in-a-cell' });
-    await row(page, 'in-a-cell', 'running').waitFor();
-    const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'in-a-cell' }) });
-    const cells = worker.getByRole('button', { name: /^kill cell/ });
-    // The buttons are folded away.
-    await worker.locator('.cells summary').click();
-    await cells.first().waitFor();
-    const ranAgain = row(page, 'in-a-cell', 'running').getByText(
-      /^crashed(, not charged)?: killed .* · running again$/,
-    );
-    // Which of them has the job is its host's to know: one is a spare. A click where another cell's button was a moment ago does
-    // nothing, so one of them may be left after a round.
-    while (!(await ranAgain.isVisible())) {
-      const labels = await cells.evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')));
-      for (const name of labels) {
-        const button = page.getByRole('button', { name: name ?? '', exact: true });
-        if (await button.isVisible()) await button.click({ timeout: 5_000 }).catch(() => {});
+  it.runIf(isDeep)(
+    "shows a worker's cells, and a job that runs again after its cell was killed",
+    async () => {
+      const page = await open();
+      await send({ type: 'slow-steps', payload: { steps: 1000, stepMs: 200 }, jobId: 'in-a-cell' });
+      await row(page, 'in-a-cell', 'running').waitFor();
+      const worker = page.locator('.worker', { has: page.getByRole('link', { name: 'in-a-cell' }) });
+      const cells = worker.getByRole('button', { name: /^kill cell/ });
+      // The buttons are folded away.
+      await worker.locator('.cells summary').click();
+      await cells.first().waitFor();
+      const ranAgain = row(page, 'in-a-cell', 'running').getByText(
+        /^crashed(, not charged)?: killed .* · running again$/,
+      );
+      // Which of them has the job is its host's to know: one is a spare. A click where another cell's button was a moment ago does
+      // nothing, so one of them may be left after a round.
+      while (!(await ranAgain.isVisible())) {
+        const labels = await cells.evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')));
+        for (const name of labels) {
+          const button = page.getByRole('button', { name: name ?? '', exact: true });
+          if (await button.isVisible()) await button.click({ timeout: 5_000 }).catch(() => {});
+        }
+        await ranAgain.waitFor({ timeout: 5_000 }).catch(() => {});
       }
-      await ranAgain.waitFor({ timeout: 5_000 }).catch(() => {});
-    }
-    await local.store.cancel('in-a-cell');
-  });
+      await local.store.cancel('in-a-cell');
+    },
+  );
 
   it.runIf(isDeep)('drains the lease bar, and fills it with a heartbeat', async () => {
     const page = await open({ reducedMotion: 'no-preference' });
@@ -189,7 +192,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     await page.getByRole('table', { name: 'Jobs' }).waitFor();
   });
 
-  it.each(isDeep ? (['light', 'dark'] as const) : (['dark'] as const))(
+  it.runIf(isDeep).each(['light', 'dark'] as const)(
     'has nothing that axe finds in %s colors',
     async (colorScheme) => {
       const page = await open({ colorScheme });

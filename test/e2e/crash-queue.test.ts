@@ -7,6 +7,7 @@ import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { startDynamoDb } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { type CrashStage, setCrashStage } from '../support/crash-stage.ts';
+import { isDeep } from '../support/depth.ts';
 import { anyEngine, local } from '../support/engines.ts';
 
 let stage: CrashStage;
@@ -41,7 +42,7 @@ describe('a queue', () => {
   });
 });
 
-describe('a table whose engine is restarted with its data', () => {
+describe.runIf(isDeep)('a table whose engine is restarted with its data', () => {
   it('costs time, and no job', async () => {
     stage = await setCrashStage();
     const { stack } = stage;

@@ -4,7 +4,7 @@ import { isDeep } from '../support/depth.ts';
 import { type Bounds, explore } from './explore.ts';
 import { LOST_ONCE, SKEW, SOUND, type Variation } from './small-world.ts';
 
-/** Delays and reordering of everything, two claims, a reclaim: some forty thousand states. */
+/** Delays and reordering of everything, two claims, a reclaim. */
 const small: Bounds = {
   horizon: 4,
   claims: 2,
@@ -17,9 +17,9 @@ const large: Bounds = { ...small, beats: 1, faults: 1 };
 
 describe('every state that one job can get into, by the real writes', { timeout: 3_600_000 }, () => {
   it('keeps every promise, and leads to an end once everybody gets their turn', () => {
-    const { states, broken } = explore(isDeep ? large : small);
+    const { states, broken } = explore(isDeep ? large : { ...small, horizon: 3 });
     expect(broken).toBeUndefined();
-    expect(states).toBeGreaterThan(40_000);
+    expect(states).toBeGreaterThan(15_000);
     console.info(`visited ${states} states`);
   });
 
@@ -34,20 +34,23 @@ describe('every state that one job can get into, by the real writes', { timeout:
     ['and an operator takes the job back, or cancels it', { operators: 1, reaps: 0 }, { faults: 1 }],
     ['and progress forgives the death', { saves: 1 }, { faults: 1 }],
   ];
-  it.each(restarts)('keeps every promise when a host restarts a job %s', (name, bounds, deep) => {
-    const restarting = {
-      ...small,
-      horizon: 3,
-      claims: 1,
-      deaths: 1,
-      ...bounds,
-      ...(isDeep ? { horizon: 4, ...deep } : undefined),
-    };
-    const { states, broken } = explore(restarting);
-    expect(broken).toBeUndefined();
-    expect(states).toBeGreaterThan(10_000);
-    console.info(`${name}: visited ${states} states`);
-  });
+  it.each(restarts.filter((_, i) => isDeep || i % 3 === 0))(
+    'keeps every promise when a host restarts a job %s',
+    (name, bounds, deep) => {
+      const restarting = {
+        ...small,
+        horizon: 3,
+        claims: 1,
+        deaths: 1,
+        ...bounds,
+        ...(isDeep ? { horizon: 4, ...deep } : undefined),
+      };
+      const { states, broken } = explore(restarting);
+      expect(broken).toBeUndefined();
+      expect(states).toBeGreaterThan(10_000);
+      console.info(`${name}: visited ${states} states`);
+    },
+  );
 
   const alter = (change: Variation['alter']): Variation => ({ ...SOUND, alter: change });
   it.each<[string, Variation, Partial<Bounds>, RegExp]>([

@@ -8,7 +8,7 @@ const neighbours = <T>(verdicts: T[]): T[] => [...verdicts.slice(1), ...verdicts
 export const batchBugs: readonly PlantedBug[] = [
   {
     name: 'the verdict on a claim is taken for its neighbor’s',
-    searchFrom: 138,
+    searchFrom: 176,
     breaks: /was accepted and has neither row nor message/,
     alterWorker: ({ store, queue }) => ({
       queue,

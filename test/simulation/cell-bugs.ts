@@ -24,6 +24,7 @@ const handedBy = new WeakMap<Process, Set<string>>();
 export const cellBugs: readonly PlantedBug[] = [
   {
     name: 'a host acts before its cell is dead',
+    searchFrom: 274,
     breaks: /still lives in a cell/,
     alterLauncher: (launch, host) => (orders) => {
       const process = launch(orders);
@@ -169,6 +170,7 @@ export const cellBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a host listens to a cell that is dead',
+    searchFrom: 28,
     breaks: /still lives in a cell|two handlers under one claim/,
     alterLauncher(launch) {
       const jobs = new Map<number, string>();
@@ -220,6 +222,7 @@ export const cellBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a cell does not look at the end of its lease',
+    searchFrom: 156,
     breaks: /lease taken from|two live leases/,
     alterShared(shared) {
       const granted = shared.granted.bind(shared);

@@ -52,6 +52,7 @@ export const dataBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the pointer to a checkpoint is written outside the fence',
+    searchFrom: 137,
     breaks: /a stale write is visible/,
     alterWrite: of(['checkpoint'], (write) =>
       typeof write.set.checkpoint === 'object' ? without('leaseOwner', 'attempt')(write) : write,
@@ -76,6 +77,7 @@ export const dataBugs: readonly PlantedBug[] = [
   },
   {
     name: 'crashes are forgiven without progress',
+    searchFrom: 155,
     breaks: /charged -|forgiven without progress/,
     alterWrite: of(['checkpoint'], setting({ crashes: 0 })),
     rates: { handlerKillsProcess: 5 },

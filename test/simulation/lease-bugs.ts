@@ -38,6 +38,7 @@ const withLeases = (heart: Heart, altered: (lease: HeldLease['lease']) => HeldLe
 export const leaseBugs: readonly PlantedBug[] = [
   {
     name: 'the reaper does not check that the lease is as it saw it',
+    searchFrom: 63,
     breaks: /lease taken from/,
     alterWrite: of(REAPED, without('leaseUntil')),
     rates: { indexLags: 3 },
@@ -67,7 +68,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: 'a job is left to the reaper although a late beat has kept its lease',
     // It takes a freeze that ends within the last few ms of the lease.
-    searchFrom: 600_011_573,
+    searchFrom: 600_012_648,
     size: 'brief',
     breaks: /could have stored that/,
     alterCells: (cells) => ({

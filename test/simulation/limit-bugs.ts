@@ -47,6 +47,7 @@ const LATE = { ...QUIET, requestLate: 12, hintVanishes: 4, messageDelayed: 4 };
 export const limitBugs: readonly PlantedBug[] = [
   {
     name: 'a check frees the places of jobs that run under another owner than the admitted one',
+    searchFrom: 27,
     breaks: /run at once, and \d may/,
     size: 'limited',
     alterWorker: ({ store, queue }) => ({ store: checkedByOwner(store), queue }),
@@ -54,6 +55,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an admission replaces the entry of a later attempt',
+    searchFrom: 17,
     breaks: FALLS,
     size: 'limited',
     alterWrite: of(['admit'], withoutComparison),
@@ -68,7 +70,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a check removes entries that have changed since it read them',
-    searchFrom: 590,
+    searchFrom: 2049,
     breaks: FALLS,
     size: 'limited',
     alterWrite: of(['evict'], withoutComparison),

@@ -14,7 +14,7 @@ const GAUGE_EVERY_MS = 5 * 60_000;
 export const isNewPeriod = (wholeAt: number, now: number): boolean =>
   Math.floor(wholeAt / GAUGE_EVERY_MS) !== Math.floor(now / GAUGE_EVERY_MS);
 
-/** By type, because a metric for each key would cost as much as the keys are many. */
+/** By type, because CloudWatch bills each metric, and there may be many keys. */
 export async function gaugeWaiting(deps: ReaperDeps, shards: number): Promise<void> {
   const { table, telemetry, clock } = deps;
   try {

@@ -37,7 +37,7 @@ export function planDispatch(now: number, notBefore: number, settings: DispatchS
   };
 }
 
-/** Delayed, so that a frozen worker's repeated claim, stamped with its first send time, comes too early. */
+/** Delayed, so that a late repeat of the claim, which carries its first send time, is refused as too early. */
 export const planTakeBack = (
   startedAt: number,
   now: number,

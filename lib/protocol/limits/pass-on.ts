@@ -1,7 +1,7 @@
 import { partsOfGroup } from '../../wire/limits.ts';
 import type { JobQueue, Telemetry } from '../ports.ts';
 
-/** Before the reservation ends. */
+/** The second hint goes out before the reservation expires. */
 const SECOND_HINT_SECONDS = 45;
 
 /**

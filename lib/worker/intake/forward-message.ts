@@ -14,7 +14,7 @@ const isOfMyPool = ({ routing }: Runner, type: string): boolean =>
 export const runsType = (parts: Runner, type: string): boolean =>
   isOfMyPool(parts, type) && parts.cells.find(type) !== undefined;
 
-/** As a row, whose hint goes to the right queue, so that the wrong queue costs no budget. */
+/** Stores the job as a row and hints the right queue, so that the wrong queue costs no budget. */
 export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, job: NewJob): Promise<void> {
   const { clock, store, settings } = parts;
   const dispatch = planDispatch(clock.now(), clock.now(), settings);

@@ -14,7 +14,7 @@ import type { WorkerParts } from '../worker-parts.ts';
 import { type Claimable, SETTLED, type Settled } from './open-message.ts';
 
 const CONTROL_AGE_MS = 10_000;
-/** Hints that `resume` sends come later than that. */
+/** Shorter than the delay of the hints that `resume` sends. */
 const PAUSED_AGE_MS = 1000;
 const CHECK_EVERY_MS = 5000;
 const MOST_REMEMBERED = 1000;
@@ -69,7 +69,7 @@ export function createLimitGate(parts: WorkerParts) {
     await sendHint(parts, { jobId: job.jobId, type, key }, dispatch);
   };
 
-  /** Together, because a backlog has many for each place. */
+  /** In one batch, because a backlog has many jobs for each place. */
   const parkNew = async (plans: readonly SchedulePlan[]): Promise<void> => {
     const outcomes = await store.scheduleMany(plans);
     const written = plans.filter((_, i) => outcomes[i]?.outcome === 'written');
@@ -78,7 +78,7 @@ export function createLimitGate(parts: WorkerParts) {
     for (const each of outcomes) if (each.outcome === 'failed') throw each.error;
   };
 
-  /** A pending job has a row; otherwise the message is the job, and a second one for it changes nothing. */
+  /** A hint's job has a row, which is parked. A message's job gets one, parked from the start. */
   const park = async (waits: ReadonlyMap<Claimable, string>, rows: ReadonlyMap<string, Row>) => {
     const acts: Promise<void>[] = [];
     const plans = new Map<string, SchedulePlan>();
@@ -93,7 +93,7 @@ export function createLimitGate(parts: WorkerParts) {
     await Promise.all(acts);
   };
 
-  /** Undefined: its row stays as it is. */
+  /** Undefined if its row needs no change. */
   const pausedBy = (claimable: Claimable, row: Row | undefined): string | undefined => {
     const isWaiting = typeof row?.waitsFor === 'string' && isPauseGroup(row.waitsFor);
     const isDue = Number(row?.notBefore) <= clock.now() + settings.skewMs;

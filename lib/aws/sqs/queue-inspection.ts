@@ -14,7 +14,6 @@ export interface QueueDescription {
   readonly retentionMs: number;
   readonly maxMessageBytes: number;
   readonly isFifo: boolean;
-  readonly policy?: string;
   readonly redrive?: { readonly deadLetterArn: string; readonly maxReceiveCount: number };
 }
 
@@ -40,7 +39,6 @@ export async function describeQueue(client: SQSClient, queueUrl: string): Promis
     retentionMs: number('MessageRetentionPeriod') * 1000,
     maxMessageBytes: number('MaximumMessageSize'),
     isFifo: given.FifoQueue === 'true',
-    policy: given.Policy,
     redrive: parseRedrive(given.RedrivePolicy),
   };
 }

@@ -18,7 +18,6 @@ export function checkQueue(
     ...[...deliveryProblems(queue, settings), ...deadLetterProblems(queue, deadLetters, settings)]
       .filter((message) => message !== undefined)
       .map((message) => problem(message, DEPLOY)),
-    ...checkPolicy(queue),
   ];
 }
 
@@ -69,33 +68,3 @@ function deadLetterProblems(
     ),
   ];
 }
-
-interface Statement {
-  readonly Effect?: string;
-  readonly Principal?: unknown;
-  readonly Condition?: unknown;
-}
-
-function checkPolicy({ policy }: QueueDescription): Finding[] {
-  if (policy === undefined || policy === '') return [];
-  let statements: readonly Statement[];
-  try {
-    const { Statement = [] } = JSON.parse(policy) as { Statement?: Statement | readonly Statement[] };
-    statements = Array.isArray(Statement) ? Statement : [Statement as Statement];
-  } catch {
-    return [problem('the queue policy is not JSON', DEPLOY)];
-  }
-  const isOpen = statements.some(
-    ({ Effect, Principal, Condition }) =>
-      Effect === 'Allow' && Condition === undefined && isAnyone(Principal),
-  );
-  return isOpen
-    ? [problem('the queue policy lets anyone use the queue', 'name the principals, or add a condition')]
-    : [];
-}
-
-const isAnyone = (principal: unknown): boolean =>
-  principal === '*' ||
-  (typeof principal === 'object' &&
-    principal !== null &&
-    Object.values(principal).some((each) => each === '*' || (Array.isArray(each) && each.includes('*'))));

@@ -119,7 +119,7 @@ describe('the process', () => {
     server.close();
     expect([run.code, run.stderr]).toEqual([
       2,
-      expect.stringMatching(/^error: Port \d+ is in use already.*\n$/),
+      expect.stringMatching(/^error: --port \d+ asks for ports .*; in use: .*\n$/),
     ]);
   });
 

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -61,23 +60,12 @@ describe('what keeps `leasehold dev` from starting is told at once', () => {
     );
   });
 
-  it('a port that another process has', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { readonly port: number };
-    await expect(checkTools({ bundles: false, port }, engines)).rejects.toThrow(`Port ${port} is in use`);
-    await new Promise((resolve) => server.close(resolve));
-    await expect(checkTools({ bundles: false, port }, engines)).resolves.toBeUndefined();
-  });
-
   it('a folder for data that cannot be written', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
-    // Below /proc, a recursive mkdir of Node never returns.
-    const places = [join(file, 'data'), ...(process.platform === 'linux' ? ['/proc/leasehold/data'] : [])];
-    for (const data of places)
-      await expect(checkTools({ bundles: false, data }, engines)).rejects.toThrow(
-        /for --data cannot be written \(E[A-Z]+\)\. Name another/,
-      );
+    const data = join(file, 'data');
+    await expect(checkTools({ bundles: false, data }, engines)).rejects.toThrow(
+      /for --data cannot be written \(E[A-Z]+\)\. Name another/,
+    );
   });
 });

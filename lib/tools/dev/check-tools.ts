@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { installCommand } from '../bundle/package-manager.ts';
 import {
   availableEngines,
@@ -9,13 +9,11 @@ import {
 } from './engines/dynamodb-engine.ts';
 import { EngineError } from './engines/engine-error.ts';
 import { isInstalled } from './engines/find-package.ts';
-import { isFreePort } from './engines/free-port.ts';
 
 interface Needs {
   readonly jobs?: string;
   readonly engine?: DynamoDbEngineName;
   readonly data?: string;
-  readonly port?: number;
   readonly bundles: boolean;
 }
 
@@ -34,18 +32,13 @@ export async function checkTools(
       'ENGINE_FAILED',
       `There is no file '${needs.jobs}'. Name the module with: export const registry = createRegistry([...])`,
     );
-  if (needs.port !== undefined && needs.port !== 0 && !(await isFreePort(needs.port)))
-    throw new EngineError(
-      'ENGINE_FAILED',
-      `Port ${needs.port} is in use already. Free it, name another, or leave --port out for a free one`,
-    );
   if (needs.data !== undefined) checkWritable(needs.data);
   await checkPackages(needs, surroundings, machine);
 }
 
 function checkWritable(folder: string): void {
   try {
-    makeFolder(resolve(folder));
+    mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
   } catch (cause) {
     throw new EngineError(
@@ -54,13 +47,6 @@ function checkWritable(folder: string): void {
       { cause },
     );
   }
-}
-
-/** Recursive `mkdirSync` never returns below folders such as /proc. */
-function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
-  makeFolder(dirname(folder));
-  mkdirSync(folder);
 }
 
 async function checkPackages(

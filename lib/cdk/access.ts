@@ -21,20 +21,8 @@ export interface AccessTargets {
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
-export interface Access {
-  readonly table?: readonly string[];
-  readonly byLease?: readonly string[];
-  readonly byWait?: readonly string[];
-  readonly queue?: readonly string[];
-  readonly poolQueues?: readonly string[];
-  readonly scaledQueues?: readonly string[];
-  readonly deadLetterQueue?: readonly string[];
-  readonly wakeQueue?: readonly string[];
-  readonly eventBus?: readonly string[];
-  readonly scheduleGroup?: readonly string[];
-  readonly schedules?: readonly string[];
-  readonly account?: readonly string[];
-}
+/** The actions on each target that a grantee needs. */
+export type Access = { readonly [target in keyof ReturnType<typeof resourcesOf>]?: readonly string[] };
 
 /** Lambda polls a queue with the function's role. */
 const EVENT_SOURCE_ACTIONS = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
@@ -135,25 +123,33 @@ const KEY_FOR_TABLES = [
   'kms:DescribeKey',
 ] as const;
 
+interface Resource {
+  readonly arn: string;
+  readonly resource?: IQueue;
+}
+
+const queues = (...some: readonly IQueue[]): Resource[] =>
+  some.map((resource) => ({ arn: resource.queueArn, resource }));
+
+const resourcesOf = ({ table, eventBus, scheduleGroup, ...targets }: AccessTargets) => ({
+  table: [{ arn: table.tableArn }],
+  byLease: [{ arn: `${table.tableArn}/index/${byLease.name}` }],
+  byWait: [{ arn: `${table.tableArn}/index/${byWait.name}` }],
+  queue: queues(targets.queue),
+  poolQueues: queues(...targets.poolQueues),
+  scaledQueues: queues(...targets.scaledQueues),
+  deadLetterQueue: queues(targets.deadLetterQueue),
+  wakeQueue: queues(targets.wakeQueue),
+  eventBus: eventBus === undefined ? [] : [{ arn: eventBus.eventBusArn }],
+  scheduleGroup: [{ arn: scheduleGroup.attrArn }],
+  schedules: [{ arn: schedulesIn(scheduleGroup) }],
+  account: [{ arn: '*' }],
+});
+
 /** Services and other accounts' roles have no policy here, so the queue's and the key's policy must allow them. */
 export function grantAccess(grantee: IGrantable, access: Access, targets: AccessTargets): Grant {
-  const { table, eventBus, encryptionKey } = targets;
-  const queues = (...some: readonly IQueue[]) =>
-    some.map((resource) => ({ arn: resource.queueArn, resource }));
-  const resources: Record<keyof Access, readonly { readonly arn: string; readonly resource?: IQueue }[]> = {
-    table: [{ arn: table.tableArn }],
-    byLease: [{ arn: `${table.tableArn}/index/${byLease.name}` }],
-    byWait: [{ arn: `${table.tableArn}/index/${byWait.name}` }],
-    queue: queues(targets.queue),
-    poolQueues: queues(...targets.poolQueues),
-    scaledQueues: queues(...targets.scaledQueues),
-    deadLetterQueue: queues(targets.deadLetterQueue),
-    wakeQueue: queues(targets.wakeQueue),
-    eventBus: eventBus === undefined ? [] : [{ arn: eventBus.eventBusArn }],
-    scheduleGroup: [{ arn: targets.scheduleGroup.attrArn }],
-    schedules: [{ arn: schedulesIn(targets.scheduleGroup) }],
-    account: [{ arn: '*' }],
-  };
+  const { table, encryptionKey } = targets;
+  const resources: Record<keyof Access, readonly Resource[]> = resourcesOf(targets);
   const isOutside = isOfAnotherAccount(grantee, table);
   let grant: Grant | undefined;
   const add = (more: Grant, what: string) => {

@@ -3,7 +3,7 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Billing, Capacity } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import type { CfnFunction, ProvisionedPollerConfig } from 'aws-cdk-lib/aws-lambda';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { statementsOf } from './policies.ts';
@@ -178,17 +178,6 @@ describe('what a load asks of table and function', () => {
       /maxRunning \(1000\) and maxStartsPerSecond \(100\) mean 400 write units a second of the table, and 'billing' allows 50\. Raise the maximum write units to 1200 or more, lower maxRunning/,
     );
     expect(() => synthesize({ billing, maxRunning: 100, maxStartsPerSecond: 5 })).not.toThrow();
-  });
-
-  it.each<[ProvisionedPollerConfig, RegExp]>([
-    [{ minimumPollers: 1 }, /'workerPollers\.minimumPollers' is 1; it must be a whole number from 2 to 200/],
-    [
-      { maximumPollers: 3000 },
-      /'workerPollers\.maximumPollers' is 3000; it must be a whole number from 2 to 2000/,
-    ],
-    [{ minimumPollers: 20, maximumPollers: 10 }, /minimumPollers \(20\) above maximumPollers \(10\)/],
-  ])('is no number of pollers that Lambda would refuse: %j', (workerPollers, message) => {
-    expect(() => synthesize({ workerPollers })).toThrow(message);
   });
 
   it('is no managed instance, where invocations share a process', () => {

@@ -79,7 +79,7 @@ export function checkProps(props: LeaseholdJobsProps): void {
         refusedProps[name] ??
         `prop '${name}' is unknown.${didYouMean(name, knownProps)} Allowed: ${knownProps.join(', ')}`,
     );
-  problems.push(...workerProblems(props), ...alarmProblems(props), ...pollerProblems(props));
+  problems.push(...workerProblems(props), ...alarmProblems(props));
   if (props.vpc === undefined)
     problems.push(
       ...(['vpcSubnets', 'securityGroups'] as const)
@@ -168,30 +168,6 @@ function alarmProblems(props: LeaseholdJobsProps): string[] {
   if (props.runbookUrl?.includes('#'))
     problems.push(
       `prop 'runbookUrl' is ${quoted(props.runbookUrl)}; it must have no '#', because each alarm appends its own paragraph. Remove what follows it`,
-    );
-  return problems;
-}
-
-/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html */
-const POLLERS = {
-  minimumPollers: { least: 2, most: 200 },
-  maximumPollers: { least: 2, most: 2000 },
-} as const;
-
-function pollerProblems({ workerPollers = {} }: LeaseholdJobsProps): string[] {
-  const problems = (Object.keys(POLLERS) as (keyof typeof POLLERS)[]).flatMap((name) => {
-    const value = workerPollers[name];
-    const { least, most } = POLLERS[name];
-    return value === undefined || (Number.isInteger(value) && value >= least && value <= most)
-      ? []
-      : [
-          `prop 'workerPollers.${name}' is ${quoted(value)}; it must be a whole number from ${least} to ${most}`,
-        ];
-  });
-  const { minimumPollers = 0, maximumPollers = Number.POSITIVE_INFINITY } = workerPollers;
-  if (minimumPollers > maximumPollers)
-    problems.push(
-      `prop 'workerPollers' has minimumPollers (${minimumPollers}) above maximumPollers (${maximumPollers}). Raise the maximum or lower the minimum`,
     );
   return problems;
 }

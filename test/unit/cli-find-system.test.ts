@@ -31,14 +31,12 @@ it('takes the options before the environment, and the environment before a local
   writeState(JSON.stringify(local));
   expect(findSystem({ table: 'mine' }, deployed, folder)).toMatchObject({
     tableName: 'mine',
-    foundBy: 'options',
   });
   expect(findSystem({}, deployed, folder)).toMatchObject({
     tableName: 't',
     queueUrl: 'https://q',
-    foundBy: 'environment',
   });
-  expect(findSystem({}, {}, folder)).toMatchObject({ tableName: 'local-table', foundBy: 'local stack' });
+  expect(findSystem({}, {}, folder)).toMatchObject({ tableName: 'local-table' });
 });
 
 describe('by the name of a service', () => {
@@ -119,7 +117,7 @@ it('says what to do when there is no system, or the state of the local one canno
 
 it('passes over a local stack whose process is gone', () => {
   writeState(JSON.stringify({ ...local, pid: process.pid }));
-  expect(findSystem({}, {}, folder).foundBy).toBe('local stack');
+  expect(findSystem({}, {}, folder).tableName).toBe('local-table');
   writeState(JSON.stringify({ ...local, pid: 2 ** 30 }));
   expect(() => findSystem({}, {}, folder)).toThrow("start the local stack with 'leasehold dev'");
 });

@@ -23,7 +23,6 @@ export interface SystemOptions {
 export interface FoundSystem {
   readonly tableName: string;
   readonly queueUrl?: string;
-  readonly foundBy: 'options' | 'environment' | 'local stack';
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly consoleUrl?: string;
 }
@@ -39,7 +38,6 @@ export function findSystem(
     return {
       tableName,
       queueUrl: queueUrl || undefined,
-      foundBy: options.table === undefined ? 'environment' : 'options',
       environment: withOptions(environment, options),
       // A shell may have the variables of the local stack.
       consoleUrl: isOnAws(queueUrl || 'https:') ? undefined : consoleOf(queueUrl, directory),
@@ -49,7 +47,6 @@ export function findSystem(
   return {
     tableName: local.tableName,
     queueUrl: options.queueUrl ?? local.queueUrl,
-    foundBy: 'local stack',
     // Local engines must win, because a developer's shell often has variables of a real account.
     environment: withOptions({ ...environment, ...local.environment }, options),
     consoleUrl: local.consoleUrl,

@@ -29,7 +29,6 @@ export const detailOf = (
   maxAttempts: job.maxAttempts,
   maxCrashes: job.maxCrashes,
   leaseMs: job.leaseMs,
-  dispatches: job.status === 'pending' ? job.dispatches : undefined,
   payload: job.status === 'failed' && job.rawMessage ? job.rawMessage.text : job.payload,
   checkpoint: json(job.checkpoint),
   progress: json(job.progress),

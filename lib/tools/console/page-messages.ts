@@ -58,7 +58,6 @@ export interface JobDetail {
   readonly maxAttempts?: number;
   readonly maxCrashes?: number;
   readonly leaseMs?: number;
-  readonly dispatches?: number;
   /** JSON, or the raw text of an unreadable message. */
   readonly payload: string;
   readonly checkpoint?: string;

@@ -1,19 +1,10 @@
-import { formatDuration } from '../../inspect/format-duration.ts';
+import { formatDuration, formatRoughly } from '../../inspect/format-duration.ts';
 import type { Count } from '../../inspect/health.ts';
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 export function age(at: number, now: number): string {
   const ms = now - at;
-  if (ms < -SECOND) return `in ${formatDuration(ms)}`;
-  if (ms < SECOND) return 'now';
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`;
-  return `${Math.floor(ms / DAY)} d`;
+  if (ms < -1000) return `in ${formatDuration(ms)}`;
+  return ms < 1000 ? 'now' : formatRoughly(Math.floor(ms / 1000) * 1000);
 }
 
 const clock = new Intl.DateTimeFormat(undefined, {

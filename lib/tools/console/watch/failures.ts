@@ -27,14 +27,12 @@ interface Walk {
   readonly seen: Set<string>;
   /** Shards that are not read to their end, with the place to continue. */
   readonly rest: { readonly partition: string; readonly cursor?: Cursor }[];
-  unread: number;
 }
 
 /** Every failed job by type, from the index alone, which is walked from end to end. */
 export class Failures {
   readonly #options: FailuresOptions;
   readonly #known = new Map<string, { readonly type: string; readonly notedAt: number }>();
-  readonly #byType = new Map<string, number>();
   #lookedAt = Number.NEGATIVE_INFINITY;
   #newestAt: number | undefined;
   #walk: Walk | undefined;
@@ -46,7 +44,7 @@ export class Failures {
     options.jobs.listen((change) => {
       if ('gone' in change) return;
       if (change.status === 'failed') this.#note(change.jobId, change.type);
-      else this.#forget(change.jobId);
+      else this.#known.delete(change.jobId);
     });
   }
 
@@ -55,7 +53,9 @@ export class Failures {
   }
 
   byType(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#byType);
+    const counts = new Map<string, number>();
+    for (const { type } of this.#known.values()) counts.set(type, (counts.get(type) ?? 0) + 1);
+    return Object.fromEntries(counts);
   }
 
   async look(): Promise<string[]> {
@@ -98,7 +98,6 @@ export class Failures {
       startedAt: clock.monotonic(),
       seen: new Set(),
       rest: allShards(settings.shards).failed.map((partition) => ({ partition })),
-      unread: settings.shards,
     };
   }
 
@@ -115,8 +114,7 @@ export class Failures {
     for (const { jobId } of failures) walk.seen.add(jobId);
     // In turns, so that the newest of all shards are listed first.
     if (cursor !== undefined) walk.rest.push({ partition: place.partition, cursor });
-    walk.unread -= cursor === undefined ? 1 : 0;
-    if (walk.unread === 0) this.#end(walk);
+    if (walk.rest.length === 0) this.#end(walk);
     return failures.filter((failure) => this.#take(failure)).map(({ jobId }) => jobId);
   }
 
@@ -127,7 +125,7 @@ export class Failures {
     this.#isWhole = true;
     for (const [jobId, { notedAt }] of [...this.#known])
       if (!walk.seen.has(jobId) && notedAt < walk.startedAt) {
-        this.#forget(jobId);
+        this.#known.delete(jobId);
         if (jobs.get(jobId)?.status === 'failed') jobs.remove(jobId);
       }
   }
@@ -139,17 +137,6 @@ export class Failures {
   }
 
   #note(jobId: string, type: string): void {
-    if (this.#known.has(jobId)) return;
-    this.#known.set(jobId, { type, notedAt: this.#options.clock.monotonic() });
-    this.#byType.set(type, (this.#byType.get(type) ?? 0) + 1);
-  }
-
-  #forget(jobId: string): void {
-    const known = this.#known.get(jobId);
-    if (known === undefined) return;
-    this.#known.delete(jobId);
-    const left = (this.#byType.get(known.type) ?? 1) - 1;
-    if (left === 0) this.#byType.delete(known.type);
-    else this.#byType.set(known.type, left);
+    if (!this.#known.has(jobId)) this.#known.set(jobId, { type, notedAt: this.#options.clock.monotonic() });
   }
 }

@@ -54,29 +54,20 @@ function NoMatch({ filter, unread }: { readonly filter: Filter; readonly unread:
 function NoJobs() {
   const { hello, figures } = state;
   const waiting = (figures?.queue?.visible ?? 0) + (figures?.queue?.delayed ?? 0);
-  if (waiting > 0)
-    return (
-      <div class="empty">
-        <p>
-          <b>{counted(waiting, 'message waits', 'messages wait')} in the queue</b>, and no worker has taken
-          one.
-        </p>
-        <p>A job is listed here once a worker has taken its message.</p>
-        {hello?.work !== undefined && (
-          <>
-            <p>This stack runs no workers (--workers 0). Start yours:</p>
-            <pre>{hello.work}</pre>
-          </>
-        )}
-      </div>
-    );
+  const nothing =
+    hello?.partial === undefined ? 'There are no jobs yet.' : 'No job is waiting, running or failed.';
   return (
     <div class="empty">
-      <p>
-        {hello?.partial === undefined ? 'There are no jobs yet.' : 'No job is waiting, running or failed.'}
-      </p>
-      {hello?.partial !== undefined && <p>{hello.partial}.</p>}
-      {hello?.send !== undefined && (
+      {waiting > 0 ? (
+        <p>
+          <b>{counted(waiting, 'message waits', 'messages wait')} in the queue</b>, and no worker has taken
+          one. A job is listed here once a worker has taken its message.
+        </p>
+      ) : (
+        <p>{nothing}</p>
+      )}
+      {waiting === 0 && hello?.partial !== undefined && <p>{hello.partial}.</p>}
+      {waiting === 0 && hello?.send !== undefined && (
         <>
           <p>{hello.mode === 'local' ? 'Send one from another terminal:' : 'To send one:'}</p>
           <pre>{hello.send}</pre>

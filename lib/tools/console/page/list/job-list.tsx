@@ -1,39 +1,20 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { counted } from '../../../inspect/counted.ts';
 import { matches } from '../../job-filter.ts';
 import type { JobSummary } from '../../page-messages.ts';
 import { type Filter, type StatusFilter, setFilter, statusFilters } from '../address.ts';
 import { figure } from '../format.ts';
 import { SearchIcon } from '../icons.tsx';
-import { listen, serverNow, state, useNow, useTopic } from '../state.ts';
+import { state, useNow, useTopic } from '../state.ts';
 import { BulkBar } from './bulk.tsx';
 import { EmptyList, Queued } from './empty-list.tsx';
 import { Filters } from './filters.tsx';
-import { orderJobs, reorderJobs } from './job-order.ts';
+import { orderJobs } from './job-order.ts';
 import { JobRows } from './job-rows.tsx';
 import { useRows } from './read-rows.ts';
 
-/** Jobs age out of a time filter without any event. */
-const REORDER_MS = 5_000;
-
-function useOrderedJobs(filter: Filter): readonly JobSummary[] {
-  const order = () => orderJobs(state.jobs.values(), filter, serverNow());
-  const [list, setList] = useState<readonly JobSummary[]>(order);
-  useEffect(() => {
-    setList(order());
-    const timer = filter.since === undefined ? undefined : setInterval(() => setList(order()), REORDER_MS);
-    const unlisten = listen('jobs', (changed) =>
-      setList((before) =>
-        changed.size === 0 ? order() : reorderJobs(before, changed, state.jobs, filter, serverNow()),
-      ),
-    );
-    return () => {
-      clearInterval(timer);
-      unlisten();
-    };
-  }, [filter]);
-  return list;
-}
+/** Often enough to look alive; ordering ten thousand jobs takes a while. */
+const ORDER_EVERY_MS = 250;
 
 function useSelection(jobs: readonly JobSummary[]) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -54,7 +35,8 @@ function useUnread(filter: Filter): readonly string[] {
 }
 
 export function JobListView({ filter }: { readonly filter: Filter }) {
-  const jobs = useOrderedJobs(filter);
+  const now = useNow(ORDER_EVERY_MS);
+  const jobs = useMemo(() => orderJobs(state.jobs.values(), filter, now), [now, filter]);
   const { selected, chosen, setChosen } = useSelection(jobs);
   const unread = useUnread(filter).length;
   return (
@@ -87,7 +69,7 @@ export function JobListView({ filter }: { readonly filter: Filter }) {
       ) : jobs.length === 0 ? (
         <EmptyList filter={filter} unread={unread} />
       ) : (
-        <JobRows jobs={jobs} filter={filter} chosen={chosen} onChoose={setChosen} />
+        <JobRows jobs={jobs} now={now} filter={filter} chosen={chosen} onChoose={setChosen} />
       )}
       {selected.length > 0 ? (
         <BulkBar selected={selected} onDone={() => setChosen(new Set())} />

@@ -25,31 +25,5 @@ function compareJobs(a: JobSummary, b: JobSummary, { sort, isReversed }: Filter)
   return rank || direction * order || (a.jobId < b.jobId ? -1 : 1);
 }
 
-const isShown = (job: JobSummary, filter: Filter, now: number): boolean => matches(job, filter, now) === true;
-
 export const orderJobs = (jobs: Iterable<JobSummary>, filter: Filter, now: number): JobSummary[] =>
-  [...jobs].filter((job) => isShown(job, filter, now)).sort((a, b) => compareJobs(a, b, filter));
-
-/** Moves only changed jobs, so that ten thousand jobs cost one pass. */
-export function reorderJobs(
-  list: readonly JobSummary[],
-  changed: ReadonlySet<string>,
-  jobs: ReadonlyMap<string, JobSummary>,
-  filter: Filter,
-  now: number,
-): JobSummary[] {
-  const next = list.filter(({ jobId }) => !changed.has(jobId));
-  for (const jobId of changed) {
-    const job = jobs.get(jobId);
-    if (job === undefined || !isShown(job, filter, now)) continue;
-    let low = 0;
-    let high = next.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compareJobs(next[middle] as JobSummary, job, filter) < 0) low = middle + 1;
-      else high = middle;
-    }
-    next.splice(low, 0, job);
-  }
-  return next;
-}
+  [...jobs].filter((job) => matches(job, filter, now) === true).sort((a, b) => compareJobs(a, b, filter));

@@ -3,24 +3,24 @@
 import { useState } from 'preact/hooks';
 import type { JobSummary } from '../../page-messages.ts';
 import { type Filter, type SortKey, setFilter } from '../address.ts';
-import { useNow, useTopic } from '../state.ts';
+import { useTopic } from '../state.ts';
 import { JobRow } from './job-row.tsx';
 import { useRows } from './read-rows.ts';
 
-/** Rows are drawn twice a second, and there may be ten thousand. */
+/** Rows are drawn several times a second, and there may be ten thousand. */
 const DRAWN_AT_FIRST = 100;
 
 export function JobRows(props: {
   readonly jobs: readonly JobSummary[];
+  readonly now: number;
   readonly filter: Filter;
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }) {
-  const { jobs, filter, chosen, onChoose } = props;
+  const { jobs, now, filter, chosen, onChoose } = props;
   useTopic('workers');
   const [most, setMost] = useState(DRAWN_AT_FIRST);
   const [last, setLast] = useState<string>();
-  const now = useNow(500);
   const drawn = jobs.slice(0, most);
   // The index has no errors of old failures; those in sight are read.
   useRows(drawn.flatMap(({ jobId, isErrorUnread }) => (isErrorUnread ? [jobId] : [])));

@@ -24,14 +24,9 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   });
 
   const send = async (batch: readonly WaitingCompletion[]): Promise<void> => {
-    const [only] = batch;
-    if (only === undefined) return;
-    const outcomes =
-      batch.length === 1
-        ? [await store.complete(only.end.claim, only.end.result, only.end.progress).catch(failed)]
-        : await store
-            .completeMany(batch.map(({ end }) => end))
-            .catch((error: Error) => batch.map(() => failed(error)));
+    const outcomes = await store
+      .completeMany(batch.map(({ end }) => end))
+      .catch((error: Error) => batch.map(() => failed(error)));
     for (const [i, { settle }] of batch.entries())
       settle(outcomes[i] ?? failed(new Error('the store returned no result')));
   };

@@ -25,11 +25,6 @@ function createScene() {
   let gate: Promise<void> = Promise.resolve();
   const watched: JobStore = {
     ...memory,
-    async complete(claim, result) {
-      batches.push(1);
-      await gate;
-      return memory.complete(claim, result);
-    },
     async completeMany(ends) {
       batches.push(ends.length);
       await gate;
@@ -89,12 +84,15 @@ describe('gathered completions', () => {
   it('throw the store’s error to every job of a batch, and continue', async () => {
     const scene = createScene();
     const claims = await scene.claimMany(3);
-    const broken = gatherCompletions(
-      { ...scene.memory, completeMany: () => Promise.reject(new Error('down')) },
-      scene.clock,
-    );
+    let isDown = true;
+    const completeMany: JobStore['completeMany'] = async (ends) => {
+      if (isDown) throw new Error('down');
+      return scene.memory.completeMany(ends);
+    };
+    const broken = gatherCompletions({ ...scene.memory, completeMany }, scene.clock);
     const ends = await settled(scene, Promise.allSettled(claims.map((claim) => broken.complete(claim))));
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    isDown = false;
     await expect(settled(scene, broken.complete(claims[0] as Claim))).resolves.toEqual({
       outcome: 'written',
     });

@@ -56,15 +56,22 @@ export const planPark = (
   settings: DispatchSettings,
 ): Dispatch => ({
   notBefore,
-  leaseUntil: now + (isPauseGroup(waitsFor) ? PAUSED_LEASE_MS : parkedLeaseMs(0, settings)),
+  leaseUntil: now + dispatchLeaseOf(waitsFor, 0, settings),
   dispatches: 1,
   hintDelaySeconds: PARKED_HINT_SECONDS,
 });
 
-const parkedLeaseMs = (dispatches: number, { dispatchLeaseMs }: DispatchSettings): number =>
-  Math.min(dispatchLeaseMs * 2 ** dispatches, MAX_PARKED_LEASE_MS);
+/** Doubles each time, so that a backlog does not multiply its messages. */
+function dispatchLeaseOf(
+  waitsFor: string | undefined,
+  dispatches: number,
+  { dispatchLeaseMs, dispatchLeaseCapMs }: DispatchSettings,
+): number {
+  if (waitsFor !== undefined && isPauseGroup(waitsFor)) return PAUSED_LEASE_MS;
+  const cap = waitsFor === undefined ? dispatchLeaseCapMs : MAX_PARKED_LEASE_MS;
+  return Math.min(dispatchLeaseMs * 2 ** dispatches, cap);
+}
 
-/** The dispatch lease doubles each time, so that a backlog does not multiply its messages. */
 export function planRedispatch(
   now: number,
   entry: { readonly notBefore: number; readonly dispatches: number; readonly waitsFor?: string },
@@ -74,15 +81,9 @@ export function planRedispatch(
   const delayMs = Math.max(0, notBefore - now);
   if (delayMs > MAX_HINT_DELAY_MS)
     return { notBefore, leaseUntil: notBefore - dispatchedAheadMs(settings), dispatches };
-  const lease =
-    waitsFor === undefined
-      ? Math.min(settings.dispatchLeaseMs * 2 ** dispatches, settings.dispatchLeaseCapMs)
-      : isPauseGroup(waitsFor)
-        ? PAUSED_LEASE_MS
-        : parkedLeaseMs(dispatches, settings);
   return {
     notBefore,
-    leaseUntil: now + delayMs + lease,
+    leaseUntil: now + delayMs + dispatchLeaseOf(waitsFor, dispatches, settings),
     dispatches: dispatches + 1,
     hintDelaySeconds: Math.ceil(delayMs / 1000),
   };

@@ -20,7 +20,6 @@ export interface TypeActParts {
   queue(): Pick<JobQueue, 'sendHints'>;
 }
 
-/** Distinguishes a refusal from a failure. */
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof BadRequestError || error instanceof UnknownTypeError;
 

@@ -3,13 +3,7 @@ import { createEventOutlet } from '../protocol/event-outlet.ts';
 import { releaseWakeWrite } from '../protocol/writes/reaper-row-writes.ts';
 import { publishLeadership, type ReapDeps, reap } from './reap.ts';
 
-/** A reaper inside a long-lived process. */
-export interface EmbeddedReaper {
-  /** Resolves once stopped; rejects if the first sweep finds no region, no credentials or no table. */
-  start(): Promise<void>;
-  /** Resolves when no timer is left and the promise is released. */
-  stop(): Promise<void>;
-}
+export type EmbeddedReaper = ReturnType<typeof createEmbeddedReaper>;
 
 const PAUSE_MS = 1000;
 /** Longer than any sweep takes. */
@@ -17,16 +11,18 @@ const LOOK_MS = 110_000;
 /** A timer may fire this early by the wall clock, while the lease is still live. */
 const TIMER_SLACK_MS = 20;
 
-/** Sweeps while its process runs; only one of several processes holds the promise. */
-export function createEmbeddedReaper(deps: ReapDeps): EmbeddedReaper {
+/** Sweeps while its long-lived process runs; only one of several processes holds the promise. */
+export function createEmbeddedReaper(deps: ReapDeps) {
   let running: { readonly stopping: AbortController; readonly done: Promise<void> } | undefined;
   return {
-    start() {
+    /** Resolves once stopped; rejects if the first sweep finds no region, no credentials or no table. */
+    start(): Promise<void> {
       const stopping = new AbortController();
       running ??= { stopping, done: reapUntil(stopping.signal, deps) };
       return running.done;
     },
-    async stop() {
+    /** Resolves when no timer is left and the promise is released. */
+    async stop(): Promise<void> {
       running?.stopping.abort();
       await running?.done.catch(() => {});
       running = undefined;

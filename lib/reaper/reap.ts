@@ -20,7 +20,6 @@ import {
   wakeDelaySeconds,
 } from './wake.ts';
 
-/** The dependencies of a reaper. */
 export interface ReapDeps extends ReaperDeps {
   /** Shared by all environments of one function, unique for each process. */
   readonly name: string;
@@ -29,7 +28,6 @@ export interface ReapDeps extends ReaperDeps {
   readonly wakeQueue?: WakeQueue;
 }
 
-/** The result of one call of `reap`. */
 export interface ReapResult {
   readonly sweeps: number;
   readonly reclaimed: number;
@@ -42,7 +40,6 @@ export interface ReapResult {
   readonly nextAt?: number;
 }
 
-/** The limits of one call of `reap`. */
 export interface ReapBounds {
   /** No sweep and no page starts after this time. */
   readonly deadlineAt: number;

@@ -9,7 +9,6 @@ import { createReapWriter, REAP_CHUNK, type ReapWriter, type WriterContext } fro
 import { reportSweep } from './report.ts';
 import { createSweepTally, leaveBehind, type SweepCounts } from './sweep-counts.ts';
 
-/** What one sweep reads, and when it stops. */
 export interface SweepOptions {
   /** The highest number of shards ever used, if above the setting. */
   readonly shards?: number;
@@ -22,7 +21,6 @@ export interface SweepOptions {
   readonly shouldStop?: () => boolean;
 }
 
-/** The result of one sweep. */
 export interface SweepResult extends SweepCounts {
   /** Every lapsed lease was read and, unless its row forbids it, written. */
   readonly complete: boolean;

@@ -17,12 +17,14 @@ export interface TasksWantedDeps {
 /** Counts waiting and running jobs. Queue length alone misleads: a process deletes messages when it claims. */
 export async function publishTasksWanted(deps: TasksWantedDeps): Promise<void> {
   const { pools, telemetry, visibleIn } = deps;
-  const scaled = Object.entries(pools).filter(([, { tasks }]) => tasks !== undefined);
+  const scaled = Object.entries(pools).flatMap(([name, { queueUrl, tasks }]) =>
+    tasks === undefined ? [] : [{ name, queueUrl, ...tasks }],
+  );
   if (scaled.length === 0) return;
   try {
     const running = await countRunning(deps);
     await Promise.all(
-      scaled.map(async ([name, { queueUrl, tasks: { max, concurrency } = NO_TASKS }]) => {
+      scaled.map(async ({ name, queueUrl, max, concurrency }) => {
         const jobs = (await visibleIn(queueUrl)) + (running.byPool.get(name) ?? 0);
         // The rest of a large shard may be this pool's.
         const least = running.isComplete ? 0 : 1;
@@ -35,8 +37,6 @@ export async function publishTasksWanted(deps: TasksWantedDeps): Promise<void> {
     telemetry.error('pools keep their size: their jobs could not be counted', error);
   }
 }
-
-const NO_TASKS = { max: 0, concurrency: 1 };
 
 async function countRunning({ table, shards, pools }: TasksWantedDeps) {
   const byPool = new Map<string, number>();

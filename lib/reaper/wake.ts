@@ -5,7 +5,6 @@ import { MAX_HINT_DELAY_MS } from '../wire/queues.ts';
 import type { SweepResult } from './sweep.ts';
 import { changes } from './sweep-counts.ts';
 
-/** What starts a reaper. */
 export type Trigger =
   | { readonly kind: 'tick' }
   /** Several messages may come in one batch; the row names the valid one. */

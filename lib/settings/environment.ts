@@ -104,7 +104,6 @@ export function configurationFromEnvironment(environment: Environment): Configur
 
 const processLimits = { healthPort: 65_535, protectMinutes: 2880 } as const;
 
-/** For containers whose command is fixed. */
 export function processOptionsFromEnvironment(
   environment: Environment,
 ): Partial<Record<keyof typeof processVariables, number>> {

@@ -5,8 +5,6 @@ import { beatIntervalMs } from './heartbeat-timing.ts';
 import { brokenRelations } from './relations.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** Declared once for the stack, functions, local stack, CLI and docs. */
-
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;

@@ -1,18 +1,12 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-function nearest(name: string, known: readonly string[]): string | undefined {
-  if (known.length === 0) return undefined;
-  const candidate = closest(
-    name.toLowerCase(),
-    [...known].map((k) => k.toLowerCase()),
-  );
-  const found = known.find((k) => k.toLowerCase() === candidate);
-  return found !== undefined && distance(name.toLowerCase(), candidate) <= Math.max(2, name.length / 3)
-    ? found
-    : undefined;
-}
-
 export function didYouMean(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
-  return near === undefined ? '' : ` Did you mean '${near}'?`;
+  if (known.length === 0) return '';
+  const asked = name.toLowerCase();
+  const candidate = closest(
+    asked,
+    known.map((each) => each.toLowerCase()),
+  );
+  if (distance(asked, candidate) > Math.max(2, name.length / 3)) return '';
+  return ` Did you mean '${known.find((each) => each.toLowerCase() === candidate)}'?`;
 }

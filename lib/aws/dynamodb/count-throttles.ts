@@ -52,7 +52,6 @@ export function countThrottles(client: DynamoDBClient, throttled: OnThrottled): 
 /** Throttling comes in thousands. */
 const LOG_AGAIN_AFTER_MS = 60_000;
 
-/** Logs each reason once a minute. */
 export function reportThrottles(
   telemetry: Pick<Telemetry, 'count' | 'countThrottled' | 'warn'>,
   clock: Pick<Clock, 'now'>,

@@ -40,7 +40,6 @@ export async function sendRouted(
   return outcomes;
 }
 
-/** Ten per request; retries entries that SQS refused temporarily. */
 async function sendMessages(
   to: Omit<SqsQueueOptions, 'urlFor'>,
   messages: readonly OutgoingMessage[],

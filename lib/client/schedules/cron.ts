@@ -1,6 +1,5 @@
 import { type LocalTime, localTimeAt, utcOf } from './time-zone.ts';
 
-/** A cron expression of EventBridge Scheduler. */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../wire/message.ts';
-import { type Cron, nextCronTick, parseCron } from './cron.ts';
+import { nextCronTick, parseCron } from './cron.ts';
 import { UTC } from './time-zone.ts';
 
 /** A recurring job. Set either `cron` or `rate`. */
@@ -51,16 +51,14 @@ export const tickBody = (name: string, { type, key, payload = null, lateAfterMs 
     lateAfterMs: lateAfterMs ?? DEFAULT_LATE_AFTER_MS,
   });
 
-export interface Timetable {
-  next(after: number): number | undefined;
-}
-
 /** A rate counts from `anchor`. */
-export function timetableOf({ cron, rate, timeZone = UTC }: Schedule, anchor = 0): Timetable {
-  if (cron !== undefined) {
-    const parsed: Cron = parseCron(cron);
-    return { next: (after) => nextCronTick(parsed, timeZone, after) };
-  }
+export function timetableOf({ cron, rate, timeZone = UTC }: Schedule, anchor = 0) {
+  const parsed = cron === undefined ? undefined : parseCron(cron);
   const every = rateMs(rate) ?? Number.NaN;
-  return { next: (after) => anchor + (Math.floor((after - anchor) / every) + 1) * every };
+  return {
+    next: (after: number): number | undefined =>
+      parsed === undefined
+        ? anchor + (Math.floor((after - anchor) / every) + 1) * every
+        : nextCronTick(parsed, timeZone, after),
+  };
 }

@@ -35,7 +35,6 @@ export interface WorkerProcess {
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs jobs in this process until it is stopped. */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   const { parts, reaper, flush } = options;
   const { settings, clock, telemetry, heart, cells } = parts;

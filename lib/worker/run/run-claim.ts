@@ -132,7 +132,7 @@ export function createClaimRunner(parts: WorkerParts) {
       await endings.cancel(held);
       held.lease.end();
     },
-    dataMissing: (job: RunningJob, error: Error) => endings.dataMissing(job, error),
+    dataMissing: endings.dataMissing,
     publish: outlet.publish,
     quiet: outlet.settle,
   };

@@ -94,22 +94,17 @@ describe('the worker of a jobs module', () => {
     },
   );
 
-  it('has packages next to it that are not bundled', async () => {
-    const { code, read } = synthesize(`import { words } from 'own-reader'; if (words !== 'found') throw 0;`, {
-      nodeModules: ['own-reader'],
-    });
-    const installed = globSync('node_modules/**', { cwd: code });
-    expect(installed).toContain(join('node_modules', 'own-reader', 'words.txt'));
-    expect(lstatSync(join(code, 'node_modules', 'own-reader')).isSymbolicLink()).toBe(false);
-    expect((await read()).types).toMatchObject([{ type: 'read' }]);
-  });
-
-  it('has files next to it that a command put there, before it is loaded', () => {
+  it('has packages next to it that are not bundled, and files that a command put there, before it is loaded', async () => {
     const afterBundling = (_: string, to: string) => [
       `${process.execPath} -e "fs.copyFileSync('${join(folder, 'node_modules/reader/words.txt')}', '${to}/words.txt')"`,
     ];
-    const { code } = synthesize(`import 'reader';`, { commandHooks: { afterBundling } });
+    const top = `import 'reader'; import { words } from 'own-reader'; if (words !== 'found') throw 0;`;
+    const { code, read } = synthesize(top, { nodeModules: ['own-reader'], commandHooks: { afterBundling } });
+    const installed = globSync('node_modules/**', { cwd: code });
+    expect(installed).toContain(join('node_modules', 'own-reader', 'words.txt'));
+    expect(lstatSync(join(code, 'node_modules', 'own-reader')).isSymbolicLink()).toBe(false);
     expect(existsSync(join(code, 'words.txt'))).toBe(true);
+    expect((await read()).types).toMatchObject([{ type: 'read' }]);
   });
 
   it('sees the variables of the function when it is loaded; what it lacks otherwise is a warning', () => {

@@ -124,84 +124,87 @@ describe.each([
     const newIds = () => Array.from({ length: batchConcurrency }, newId);
     const batch = (bodies: readonly string[]) => deployed.batch(deployed.queues.queue, bodies);
 
-    describe.each(sizes)('and payloads of %i bytes', (bytes) => {
-      const messages = (jobIds: readonly string[], options: SendOptions = {}) =>
-        batch(jobIds.map((jobId) => jobBody('count-primes', primes(bytes), { jobId, ...options })));
+    describe.each(isDeep || batchConcurrency === 1 ? sizes : sizes.slice(-1))(
+      'and payloads of %i bytes',
+      (bytes) => {
+        const messages = (jobIds: readonly string[], options: SendOptions = {}) =>
+          batch(jobIds.map((jobId) => jobBody('count-primes', primes(bytes), { jobId, ...options })));
 
-      it('runs new jobs', async () => {
-        const jobIds = newIds();
-        expect(await invoke(await messages(jobIds))).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('done');
-      });
+        it('runs new jobs', async () => {
+          const jobIds = newIds();
+          expect(await invoke(await messages(jobIds))).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('done');
+        });
 
-      it('runs jobs whose messages come for the second time', async () => {
-        const jobIds = newIds();
-        expect(await invoke(again(await messages(jobIds)))).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('done');
-      });
+        it('runs jobs whose messages come for the second time', async () => {
+          const jobIds = newIds();
+          expect(await invoke(again(await messages(jobIds)))).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('done');
+        });
 
-      it('keeps jobs for later, and recognizes them', async () => {
-        const jobIds = newIds();
-        const event = await messages(jobIds, { delayMs: 3_600_000 });
-        expect(await invoke(event)).toEqual(ALL_TAKEN);
-        expect(await invoke(again(event))).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
-      });
+        it('keeps jobs for later, and recognizes them', async () => {
+          const jobIds = newIds();
+          const event = await messages(jobIds, { delayMs: 3_600_000 });
+          expect(await invoke(event)).toEqual(ALL_TAKEN);
+          expect(await invoke(again(event))).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
+        });
 
-      it.each(['elsewhere', 'in-a-box'])('sends jobs on to the pool of %s', async (type) => {
-        const jobIds = newIds();
-        const event = await batch(jobIds.map((jobId) => jobBody(type, primes(bytes), { jobId })));
-        expect(await invoke(event)).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
-      });
+        it.each(['elsewhere', 'in-a-box'])('sends jobs on to the pool of %s', async (type) => {
+          const jobIds = newIds();
+          const event = await batch(jobIds.map((jobId) => jobBody(type, primes(bytes), { jobId })));
+          expect(await invoke(event)).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds) expect(await statusOf(jobId)).toBe('pending');
+        });
 
-      it('lets jobs wait for their turn, and passes the place on', async () => {
-        const store = deployed.storeAt(0);
-        const { jobId, attempt, ...claim } = await takePlace(0);
-        const jobIds = newIds();
-        const bodies = jobIds.map((id) => jobBody('take-turns', primes(bytes), { jobId: id }));
-        expect(await invoke(await batch(bodies))).toEqual(ALL_TAKEN);
-        expect((await store.waiting(TURNS.name, 99)).toSorted()).toEqual(jobIds.toSorted());
-        await store.complete({ jobId, attempt, ...claim });
-        let { reserved } = await store.leave({ group: TURNS.name, jobId, attempt });
-        for (const _ of jobIds) {
-          expect(reserved).toHaveLength(1);
-          const hints = reserved.map((id) => hintBody({ jobId: id, type: 'take-turns' }));
-          expect(await invoke(await batch(hints))).toEqual(ALL_TAKEN);
-          for (const id of reserved) expect(await statusOf(id)).toBe('done');
-          reserved = await store.waiting(TURNS.name, 1);
-        }
-        expect(reserved).toEqual([]);
-      });
+        it('lets jobs wait for their turn, and passes the place on', async () => {
+          const store = deployed.storeAt(0);
+          const { jobId, attempt, ...claim } = await takePlace(0);
+          const jobIds = newIds();
+          const bodies = jobIds.map((id) => jobBody('take-turns', primes(bytes), { jobId: id }));
+          expect(await invoke(await batch(bodies))).toEqual(ALL_TAKEN);
+          expect((await store.waiting(TURNS.name, 99)).toSorted()).toEqual(jobIds.toSorted());
+          await store.complete({ jobId, attempt, ...claim });
+          let { reserved } = await store.leave({ group: TURNS.name, jobId, attempt });
+          for (const _ of jobIds) {
+            expect(reserved).toHaveLength(1);
+            const hints = reserved.map((id) => hintBody({ jobId: id, type: 'take-turns' }));
+            expect(await invoke(await batch(hints))).toEqual(ALL_TAKEN);
+            for (const id of reserved) expect(await statusOf(id)).toBe('done');
+            reserved = await store.waiting(TURNS.name, 1);
+          }
+          expect(reserved).toEqual([]);
+        });
 
-      it('keeps messages that cannot be run', async () => {
-        const jobIds = newIds();
-        const bodies = jobIds.map((jobId) =>
-          JSON.stringify({ ...JSON.parse(jobBody('count-primes', primes(bytes), { jobId })), type: 7 }),
-        );
-        expect(await invoke(await batch(bodies))).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds) expect(await statusOf(`bad:${jobId}`)).toBe('failed');
-      });
+        it('keeps messages that cannot be run', async () => {
+          const jobIds = newIds();
+          const bodies = jobIds.map((jobId) =>
+            JSON.stringify({ ...JSON.parse(jobBody('count-primes', primes(bytes), { jobId })), type: 7 }),
+          );
+          expect(await invoke(await batch(bodies))).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds) expect(await statusOf(`bad:${jobId}`)).toBe('failed');
+        });
 
-      it('retries jobs by hints, from a checkpoint of that size', async () => {
-        const store = deployed.storeAt(0);
-        const jobIds = newIds();
-        for (const jobId of jobIds) {
-          const payload = JSON.stringify({ url: 'http://127.0.0.1:9', body: 'x'.repeat(bytes) });
-          const job = { ...jobOf(jobId, 0), type: 'call-service', payload };
-          const outcome = await store.claim({ job, owner: `before/${jobId}` });
-          if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
-          const claim = claimOf(outcome.job);
-          await store.checkpoint(claim, { seq: 1, checkpoint: 'y'.repeat(bytes) });
-          const now = Date.now();
-          const dispatch = { notBefore: now, leaseUntil: now + 60_000, dispatches: 1 };
-          await store.release(claim, { errors: 0, releases: 1, dispatch });
-        }
-        expect(await invoke(await batch(jobIds.map((jobId) => hintBody({ jobId }))))).toEqual(ALL_TAKEN);
-        for (const jobId of jobIds)
-          expect(await store.read(jobId)).toMatchObject({ status: 'pending', errors: 1 });
-      });
-    });
+        it('retries jobs by hints, from a checkpoint of that size', async () => {
+          const store = deployed.storeAt(0);
+          const jobIds = newIds();
+          for (const jobId of jobIds) {
+            const payload = JSON.stringify({ url: 'http://127.0.0.1:9', body: 'x'.repeat(bytes) });
+            const job = { ...jobOf(jobId, 0), type: 'call-service', payload };
+            const outcome = await store.claim({ job, owner: `before/${jobId}` });
+            if (outcome.outcome !== 'claimed') throw new Error(outcome.outcome);
+            const claim = claimOf(outcome.job);
+            await store.checkpoint(claim, { seq: 1, checkpoint: 'y'.repeat(bytes) });
+            const now = Date.now();
+            const dispatch = { notBefore: now, leaseUntil: now + 60_000, dispatches: 1 };
+            await store.release(claim, { errors: 0, releases: 1, dispatch });
+          }
+          expect(await invoke(await batch(jobIds.map((jobId) => hintBody({ jobId }))))).toEqual(ALL_TAKEN);
+          for (const jobId of jobIds)
+            expect(await store.read(jobId)).toMatchObject({ status: 'pending', errors: 1 });
+        });
+      },
+    );
 
     it('runs jobs by hints whose payload fills several rows', async () => {
       const jobIds = newIds();

@@ -87,16 +87,39 @@ async function runAll(gate: Gate, commands: readonly (readonly string[])[]): Pro
   }
 }
 
-describe('an observer', () => {
-  it('can use every command that reads, and is granted nothing that none of them uses', async () => {
-    const { running, failed } = await seed('observed');
-    const gate = await gateOf('observe');
-    await runAll(gate, looks(running, failed));
-    await runInProcess(['doctor'], { environment: gate.environment });
-    expect([...gate.denied]).toEqual([]);
-    expect(unused(gate)).toEqual([]);
+describe('an observer and an operator', () => {
+  it('can use every command that reads, and every command, and are granted nothing that none of them uses', async () => {
+    const { running, failed } = await seed('operated');
+    const observer = await gateOf('observe');
+    await runAll(observer, looks(running, failed));
+    await runInProcess(['doctor'], { environment: observer.environment });
+    expect([...observer.denied]).toEqual([]);
+    expect(unused(observer)).toEqual([]);
+    const other = await seed('other');
+    const operator = await gateOf('operate');
+    expect([...operator.allowed]).toEqual(expect.arrayContaining([...observer.allowed]));
+    const lapsed = await lapse('swept');
+    await runAll(operator, [['doctor', '--sweep']]);
+    for (const jobId of lapsed) expect((await engines.storeAt(0).read(jobId))?.status).toBe('pending');
+    await runAll(operator, [
+      ['send', 'count-primes', '{"below":10}'],
+      ['send', 'elsewhere', 'null'],
+      ['send', 'count-primes', JSON.stringify({ below: 10, unread: 'x'.repeat(5_000) })],
+      ['cancel', running, ...lapsed, '--yes'],
+      ['take-back', other.running, '--yes'],
+      ['pause', 'count-primes'],
+      ['resume', 'count-primes'],
+      ['limit', 'count-primes', '3'],
+      ['revive', failed],
+      ['revive', '--type', 'count-primes', '--yes'],
+    ]);
+    await runInProcess(['doctor', '--repair', '--yes'], { environment: operator.environment });
+    expect([...operator.denied]).toEqual([]);
+    expect(unused(operator).filter((each) => !observer.asked.has(each))).toEqual([]);
   });
+});
 
+describe('an observer', () => {
   it('is told which permission a command needs', async () => {
     const { running } = await seed('forbidden');
     const jobIds = await lapse('kept');
@@ -111,32 +134,6 @@ describe('an observer', () => {
       expect(stderr).toMatch(new RegExp(`credentials lack the permission ${permission}\\b`));
     }
     for (const jobId of jobIds) expect((await engines.storeAt(0).read(jobId))?.status).toBe('running');
-  });
-});
-
-describe('an operator', () => {
-  it('can use every command, and is granted nothing that none of them uses', async () => {
-    const { running, failed } = await seed('operated');
-    const other = await seed('other');
-    const gate = await gateOf('operate');
-    const lapsed = await lapse('swept');
-    await runAll(gate, [...looks(running, failed), ['doctor', '--sweep']]);
-    for (const jobId of lapsed) expect((await engines.storeAt(0).read(jobId))?.status).toBe('pending');
-    await runAll(gate, [
-      ['send', 'count-primes', '{"below":10}'],
-      ['send', 'elsewhere', 'null'],
-      ['send', 'count-primes', JSON.stringify({ below: 10, unread: 'x'.repeat(5_000) })],
-      ['cancel', running, ...lapsed, '--yes'],
-      ['take-back', other.running, '--yes'],
-      ['pause', 'count-primes'],
-      ['resume', 'count-primes'],
-      ['limit', 'count-primes', '3'],
-      ['revive', failed],
-      ['revive', '--type', 'count-primes', '--yes'],
-    ]);
-    await runInProcess(['doctor', '--repair', '--yes'], { environment: gate.environment });
-    expect([...gate.denied]).toEqual([]);
-    expect(unused(gate)).toEqual([]);
   });
 });
 

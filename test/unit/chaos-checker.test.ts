@@ -117,11 +117,6 @@ describe('a crash of a harmless job', () => {
     journal: [started('a', 20), started('a', 20), started('b', 21), started('c', 21), started('d', 22)],
   });
 
-  it('is explained by the kill of its host', () => {
-    expect(explained({ jobId: 'x', claims: [claim(1, 'lapsed', 1), claim(2, 'lapsed', 2)] })).toBe(1);
-    expect(explained({ jobId: 'x', claims: [claim(1, 'crashed', 1)] })).toBe(0);
-  });
-
   it('is explained by the kill of a cell that no other job was in, and of no other', () => {
     const crashed = [claim(1, 'crashed', 1)];
     expect(['a', 'b', 'c', 'd'].map((jobId) => explained({ jobId, claims: crashed }))).toEqual([1, 0, 0, 0]);

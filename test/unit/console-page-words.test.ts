@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lossOf, situationOf } from '../../lib/tools/console/page/job/situation.ts';
+import { lossOf } from '../../lib/tools/console/page/job/situation.ts';
 import { overviewByType } from '../../lib/tools/console/page/overview/type-overview.ts';
 import type { JobSummary } from '../../lib/tools/console/page-messages.ts';
 
@@ -27,22 +27,6 @@ describe('a running job whose worker is lost', () => {
     expect(at(NOW + 1_000)).toBe('worker lost · reclaim in 3 s');
     expect(at(NOW + 3_499)).toBe('worker lost · reclaim in 1 s');
     expect(at(NOW + 3_500)).toBe('worker lost · reclaim due');
-  });
-});
-
-describe('a job that continues', () => {
-  it('says what it waits for, and how it ended', () => {
-    const message = (more: Partial<JobSummary>) => situationOf(job(more), NOW, (owner) => owner);
-    expect(message({ status: 'pending' })).toBe('waiting for a worker');
-    expect(message({ status: 'pending', notBefore: NOW + 5_000, lastError: 'Error: 503' })).toBe(
-      'Error: 503 · due in 5 s',
-    );
-    expect(message({ status: 'failed', failure: 'quarantined', lastError: 'crashed: exit 1' })).toBe(
-      'quarantined · crashed: exit 1',
-    );
-    expect(message({ status: 'failed', failure: 'nonRetryable', lastError: 'NonRetryableError: no' })).toBe(
-      'not retried · NonRetryableError: no',
-    );
   });
 });
 

@@ -36,30 +36,6 @@ describe('the bill of a month, without free tiers', () => {
     expect(perMillion(workload, settings)).toBeLessThanOrEqual(dollars);
     expect(perMillion(workload, settings)).toBeGreaterThan(dollars - 0.4);
   });
-
-  it('names everything that costs money', () => {
-    const { lines } = planFor(short, resolveSettings(), listPrices, { dashboard: true, tracing: true });
-    for (const what of [
-      'alarms',
-      'custom metrics',
-      'logs of jobs',
-      'backups (point in time)',
-      'dashboard',
-      'traces',
-    ])
-      expect(lines.map((line) => line.what)).toContain(what);
-    expect(lines.find(({ what }) => what === 'traces')?.dollars).toBeCloseTo(5, 1);
-  });
-});
-
-it('counts the hand-overs of jobs that outlast an invocation, and none in a process', () => {
-  const amountOf = (workload: Workload) =>
-    planFor(workload, resolveSettings(), listPrices).lines.find(({ what }) => what === 'hand-overs')?.amount;
-  const hour = { ...short, durationMs: 3_600_000 };
-  // Three times a release and a claim, of 3 units each.
-  expect(amountOf(hour)).toBeCloseTo(18e6, -1);
-  expect(amountOf({ ...hour, host: { kind: 'process' } })).toBeUndefined();
-  expect(amountOf({ ...short, durationMs: 900_000 })).toBeUndefined();
 });
 
 describe('the bill of pools', () => {

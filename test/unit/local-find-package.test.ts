@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, parse } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { installCommand, runCommand } from '../../lib/tools/bundle/package-manager.ts';
+import { installCommand } from '../../lib/tools/bundle/package-manager.ts';
 import { dynoxidePackage, findDynoxide } from '../../lib/tools/dev/engines/find-package.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-find-'));
@@ -34,18 +34,6 @@ describe('dynoxide', () => {
     const brought = put(`${name}/brought/node_modules/dynoxide/node_modules/${name}/package.json`);
     expect(findDynoxide(on, [other])).toBe(join(dirname(brought), file));
   });
-});
-
-it.each([
-  ['package-lock.json', 'npx'],
-  ['pnpm-lock.yaml', 'pnpm exec'],
-  ['yarn.lock', 'yarn'],
-  ['bun.lock', 'bunx'],
-])('in a project with a %s, leasehold is run by %s', (lock, runner) => {
-  put(`run-${lock}/${lock}`);
-  const below = dirname(put(`run-${lock}/packages/jobs/package.json`));
-  expect(runCommand(below, '')).toBe(runner);
-  expect(runCommand(parse(folder).root, 'yarn/4.0.0 npm/?')).toBe('yarn');
 });
 
 describe('the line that installs packages', () => {

@@ -51,15 +51,6 @@ describe('the verdict', () => {
     expect(of({ ...idle, untakenMs: 59_999 }).state).toBe('degraded');
   });
 
-  it('names saturation when every worker is busy and messages grow old', () => {
-    const full = { queue: queue(40, 10), workers: { busy: 10, all: 10 }, oldestMessageMs: 60_000 };
-    expect(of(full).message).toBe(
-      'degraded because 40 messages wait, the oldest for 1 min, and all 10 workers are busy',
-    );
-    expect(of({ ...full, workers: { busy: 1, all: 1 } }).message).toMatch(/ and the only worker is busy$/);
-    expect(codes({ ...full, oldestMessageMs: 59_999 })).toEqual([]);
-  });
-
   it.each([
     ['a late sweep', { reaper: { wakeAt: NOW - 5_001, ledAt: NOW - 30_000 } }, 'degraded', 'reaperLate'],
     ['a sweep that is not late yet', { reaper: { wakeAt: NOW - 5_000 } }, 'healthy', undefined],
@@ -119,12 +110,6 @@ describe('pools', () => {
     expect(of({ pools: [idle, full] }).reasons).toMatchObject([
       { code: 'saturated', next: "raise the pool's max, which is 20 containers" },
     ]);
-  });
-
-  it('whose queue does not exist cannot be sent to', () => {
-    expect(of({ pools: [idle, pool({ isAbsent: true, queue: undefined })] }).message).toBe(
-      "down because pool 'render' has no queue: Render does not exist, so no job of type render can be sent",
-    );
   });
 });
 

@@ -59,15 +59,6 @@ describe('a refused act', () => {
       'could not be read',
     );
   });
-
-  it.each([
-    ['cancel', {}],
-    ['takeBack', running],
-    ['revive', { status: 'failed' }],
-    ['revive', { status: 'cancelled' }],
-  ] as const)('%s of a job that allows it is one that lost a race', (act, over) => {
-    expect(why(act, over)).toContain('just changed');
-  });
 });
 
 describe('the timeline of a job', () => {

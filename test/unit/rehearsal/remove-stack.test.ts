@@ -48,14 +48,6 @@ describe('a stack', () => {
     expect(await remove(...statuses)).toMatchObject({ ended: 'gone', acts: ['delete'] });
   });
 
-  it('that was never created is looked for three times, as its creation may still be on its way', async () => {
-    expect(await remove(undefined)).toEqual({ ended: 'gone', acts: [], looks: 3 });
-    expect(await remove(undefined, 'REVIEW_IN_PROGRESS', undefined)).toMatchObject({
-      ended: 'gone',
-      acts: ['delete'],
-    });
-  });
-
   it.each([
     ['the credentials expired', [expired], 'ExpiredToken: the token is expired', 1],
     ['they expired after the request', ['CREATE_COMPLETE', expired], 'ExpiredToken: the token is expired', 2],

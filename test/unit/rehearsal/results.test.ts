@@ -5,18 +5,10 @@ import { metrics } from '../../../lib/wire/metrics.ts';
 import { DRIVEN_ALARMS } from '../../../rehearsal/alarms.ts';
 import { judgeChain, LATE_MS } from '../../../rehearsal/chain.ts';
 import { judgeLapses, RECLAIM_DELAY_MS, RECOVERY_MS } from '../../../rehearsal/lapses.ts';
-import { distribution, resultsText, tally } from '../../../rehearsal/results.ts';
+import { resultsText, tally } from '../../../rehearsal/results.ts';
 import type { StepResult } from '../../../rehearsal/step-runner.ts';
 
 const doc = (name: string) => readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', name), 'utf8');
-
-describe('percentiles', () => {
-  it('are shown with the bound', () => {
-    expect(distribution('a reclaim', [1000, 2000], 4000)).toBe(
-      'a reclaim, 2 times: p50 1.00 s, p99 2.00 s, maximum 2.00 s; the bound is 4.00 s',
-    );
-  });
-});
 
 describe('a measured bound', () => {
   const lapses = (delay: number, recovery: number) => ({

@@ -120,12 +120,4 @@ describe('a schedule that cannot be', () => {
     expect(found[0]).toMatch(message);
     expect(found[0]).toMatch(/^schedule 'nightly'/);
   });
-
-  it('is named with all of its problems, and a name must be one', () => {
-    expect(problems({ cron: 'x', type: '', timeZone: 'UTC' })).toHaveLength(2);
-    expect(problems(good, 'a b')[0]).toMatch(/name of schedule 'a b' must be 1 to 64 characters/);
-    expect(problems({ ...good, payload: 1n })[0]).toMatch(/'payload' cannot be written as JSON/);
-    expect(problems(good)).toEqual([]);
-    expect(scheduleProblems([good], defaultSettings)[0]).toMatch(/they must be an object, by name/);
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { carriedAtOnce, keysOnFullest, warmingFor } from '../../../lib/settings/partitions.ts';
+import { keysOnFullest, warmingFor } from '../../../lib/settings/partitions.ts';
 import { seededRandom } from '../../support/random.ts';
 
 /** Keys on the fullest partition in nine of ten of many draws. */
@@ -25,11 +25,6 @@ describe('keys of shards on the partitions of an index', () => {
   ])('of %i keys on %i, the fullest has as many as in most draws', (keys, partitions, known) => {
     expect(keysOnFullest(keys, partitions)).toBe(drawn(keys, partitions));
     if (known !== undefined) expect(keysOnFullest(keys, partitions)).toBe(known);
-  });
-
-  it('carry less than the keys alone would, and never more than the partitions', () => {
-    expect(carriedAtOnce(8)).toBeCloseTo((1000 * 0.85 * 8) / 5, 5);
-    expect(carriedAtOnce(256)).toBeLessThanOrEqual(4000 * 0.85);
   });
 
   it('need warming only for a load that is more than they carry, and then enough', () => {

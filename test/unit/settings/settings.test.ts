@@ -85,10 +85,6 @@ describe('settings that follow from others', () => {
     expect(resolveSettings({ leaseMs: 10_000 })).toMatchObject({ heartbeatMs: 3_333, minLeaseMs: 10_000 });
   });
 
-  it('stay at their defaults where the other is given as its default', () => {
-    expect(resolveSettings({ leaseMs: defaultSettings.leaseMs })).toEqual(defaultSettings);
-  });
-
   it('blame the setting that was given, not the one that followed it', () => {
     expect(problems({ leaseMs: 1 })).toHaveLength(1);
     expect(problems({ leaseMs: Number.NaN })).toHaveLength(1);

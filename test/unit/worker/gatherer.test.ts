@@ -49,28 +49,6 @@ describe('a gatherer', () => {
     expect(sent).toEqual(['ab', 'c']);
   });
 
-  it('sends full batches at once, and lets the rest wait', async () => {
-    const { clock, sent, add } = stage();
-    add('abcdefg');
-    expect(sent).toEqual(['abc', 'def']);
-    await clock.advance(WINDOW_MS);
-    expect(sent).toEqual(['abc', 'def', 'g']);
-  });
-
-  it('looks again when a reply comes', async () => {
-    const { clock, gatherer, sent, add, reply } = stage({
-      waitMs: (ageMs) => (gatherer.underWay() > 0 ? 50 : 0) - ageMs,
-    });
-    add('a');
-    add('b');
-    await clock.advance(5);
-    expect([sent, gatherer.underWay()]).toEqual([['a'], 1]);
-    await reply();
-    expect([sent, gatherer.underWay()]).toEqual([['a', 'b'], 1]);
-    await reply();
-    expect(gatherer.underWay()).toBe(0);
-  });
-
   it('settles once all is sent and every reply has come', async () => {
     const { gatherer, sent, add, reply } = stage();
     add('abcd');

@@ -129,18 +129,6 @@ describe('the rhythm of the heart', () => {
     await clock.advance(1);
     expect(beats).toHaveLength(3);
   });
-
-  it('repeats beats that are under way together, together, and has two of each under way at most', async () => {
-    const { clock, start, batches } = stage({ answer: () => new Promise(() => {}) });
-    const other = { ...claim, jobId: 'b', owner: 'w/2' };
-    start();
-    start({ claim: other });
-    await clock.advance(2 * HEARTBEAT_MS);
-    expect(batches).toEqual([
-      ['a', 'b'],
-      ['a', 'b'],
-    ]);
-  });
 });
 
 describe('the end of the heart', () => {

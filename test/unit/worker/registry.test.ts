@@ -2,20 +2,10 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod/mini';
-import { createProducer, type JobArguments } from '../../../lib/client/producer/index.ts';
-import type { JobQueue } from '../../../lib/protocol/ports.ts';
 import { resolveSettings } from '../../../lib/settings/settings.ts';
 import { testJob } from '../../../lib/testing/test-job.ts';
-import type { JsonValue } from '../../../lib/wire/message.ts';
 import { defineJob, type JobOptions } from '../../../lib/worker/define-job.ts';
-import {
-  checkTypes,
-  createRegistry,
-  type PayloadIn,
-  RegistryError,
-  type ResultIn,
-  type TypeIn,
-} from '../../../lib/worker/registry.ts';
+import { checkTypes, createRegistry, RegistryError, type ResultIn } from '../../../lib/worker/registry.ts';
 
 const settings = resolveSettings();
 const job = (name: string, options: JobOptions = {}) =>
@@ -123,34 +113,6 @@ describe('results, progress and checkpoints', () => {
   });
 });
 
-describe('a type without a schema', () => {
-  it('takes any payload, or none', async () => {
-    const echo = defineJob({
-      type: 'echo',
-      run({ payload }) {
-        expectTypeOf(payload).toEqualTypeOf<JsonValue>();
-        return payload;
-      },
-    });
-    expect(await testJob(echo, { n: 1 }).finish()).toMatchObject({ status: 'done', result: { n: 1 } });
-    const registry = createRegistry([echo, defineJob({ type: 'b', payload: z.string(), run() {} })]);
-    type Arguments<Type extends 'echo' | 'b'> = JobArguments<typeof registry, Type>['length'];
-    expectTypeOf<Arguments<'echo'>>().toEqualTypeOf<0 | 1 | 2>();
-    expectTypeOf<Arguments<'b'>>().toEqualTypeOf<1 | 2>();
-    const sent: string[] = [];
-    const queue: Pick<JobQueue, 'sendJobs'> = {
-      async sendJobs(jobs) {
-        sent.push(...jobs.map(({ body }) => body));
-        return [];
-      },
-    };
-    await createProducer<typeof registry>({ queue })
-      .send('echo')
-      .catch(() => {});
-    expect(sent[0]).toMatch(/^{"type":"echo","jobId":"[^"]+"}$/);
-  });
-});
-
 describe('a definition that no worker could run', () => {
   const right = { type: 'mail', payload: z.unknown(), run: () => undefined };
 
@@ -180,18 +142,6 @@ describe('a definition that no worker could run', () => {
 });
 
 describe('a registry', () => {
-  it('knows its types and what each is sent', () => {
-    const registry = createRegistry([
-      defineJob({ type: 'a', payload: z.object({ n: z.number() }), run: () => undefined }),
-      defineJob({ type: 'b', payload: z.string(), run: () => undefined }),
-    ]);
-    expectTypeOf<TypeIn<typeof registry>>().toEqualTypeOf<'a' | 'b'>();
-    expectTypeOf<PayloadIn<typeof registry, 'a'>>().toEqualTypeOf<{ n: number }>();
-    expectTypeOf<PayloadIn<typeof registry, 'b'>>().toEqualTypeOf<string>();
-    expect(registry.find('a')?.type).toBe('a');
-    expect(registry.find('c')).toBeUndefined();
-  });
-
   it('refuses a type that is defined twice, and one whose name no message can carry', () => {
     expect(() => createRegistry([job('a'), job('a')])).toThrow(RegistryError);
     expect(() => createRegistry([job('a b')])).toThrow(/'a b' must be/);

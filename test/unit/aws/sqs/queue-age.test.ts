@@ -58,14 +58,6 @@ describe('the age of a queue’s oldest message', () => {
     cloudWatch.on(GetMetricDataCommand).rejects(new Error('AccessDenied'));
     expect(await age()).toBeUndefined();
   });
-
-  it('is not requested with an SQS emulator, unless a CloudWatch endpoint is given', async () => {
-    const local = { queueUrl: 'http://127.0.0.1:4100/000000000000/jobs', clock: createFakeClock() };
-    expect(await createQueueAge({ ...local, config })()).toBeUndefined();
-    expect(cloudWatch.calls()).toHaveLength(0);
-    const endpoint = 'http://127.0.0.1:4200';
-    expect(await createQueueAge({ ...local, config: { ...config, endpoint } })()).toBe(754_000);
-  });
 });
 
 describe('an id without a row', () => {
@@ -88,10 +80,5 @@ describe('an id without a row', () => {
     expect(says).toMatch(
       /not started, or unknown\. In the queue 3 messages wait, .*; the oldest is 12 min 34 s old\./,
     );
-  });
-
-  it('has no age if the queue is empty, and CloudWatch is not asked', async () => {
-    expect((await told(0)).queue).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
-    expect(cloudWatch.calls()).toHaveLength(0);
   });
 });

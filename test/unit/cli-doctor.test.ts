@@ -133,15 +133,7 @@ describe('checks of rows', () => {
     }
   });
 
-  it('mend numbers that are missing or were stored as text', async () => {
-    const row = { ...without(running, 'errors', 'leaseMs', 'changedBy'), attempt: '3' };
-    expect(unreadable(row, context)?.message).toContain("'attempt' is '3' (string)");
-    const mended = await repaired(row, unreadable);
-    expect(mended).toMatchObject({ attempt: 3, errors: 0, leaseMs: 20_000, status: 'running' });
-    expect(parseJob(mended as Row).status).toBe('running');
-  });
-
-  it('accept a job without the terms of its type until its first claim, and set none', async () => {
+  it('accept a job without the terms of its type until its first claim', async () => {
     const unset = without(pending, 'leaseMs', 'maxAttempts', 'maxCrashes');
     for (const check of Object.values(rowChecks)) {
       expect(check(unset, context)).toBeUndefined();
@@ -152,19 +144,16 @@ describe('checks of rows', () => {
         ),
       ).toBeUndefined();
     }
-    const mended = await repaired({ ...without(unset, 'errors'), maxAttempts: '7' }, unreadable);
-    expect(mended).toMatchObject({ errors: 0, maxAttempts: 7 });
-    expect(mended).not.toHaveProperty('leaseMs');
     expect(unreadable(without(running, 'maxCrashes'), context)?.message).toContain("'maxCrashes' is missing");
   });
 
-  it('fail what cannot be mended, in a form that can be read', async () => {
+  it('fail what cannot be read, in a form that can be', async () => {
     for (const row of [
       { ...running, status: 'sleeping' },
       { ...running, checkpoint: 'not json' },
       { ...running, payload: { nested: true } },
       { ...without(running, 'attempt') },
-      { ...without(done, 'finishedAt') },
+      { ...running, attempt: '3' },
     ]) {
       expect(unreadable(row, context)?.next).toContain('fail');
       const failed = await repaired(row, unreadable);
@@ -172,6 +161,13 @@ describe('checks of rows', () => {
       expect(failed?.lastError).toContain('failed by doctor');
       expect(finishedOutOfPlace(failed as Row, context)).toBeUndefined();
     }
+  });
+
+  it('leave a job that has ended as it is, because a failed one could be revived', () => {
+    expect(unreadable(without(done, 'finishedAt'), context)).toMatchObject({
+      next: 'correct it by hand, or delete it',
+      repair: undefined,
+    });
   });
 });
 

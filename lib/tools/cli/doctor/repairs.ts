@@ -37,12 +37,6 @@ export const indexRepair = (row: Row, context: RowContext): Repair => ({
   write: placeInIndexWrite(row, writing(context)),
 });
 
-export const attributesRepair = (
-  row: Row,
-  repaired: Readonly<Record<string, string | number>>,
-  context: RowContext,
-): Repair => ({ write: repairWrite(row, repaired, writing(context)) });
-
 export const failRepair = (row: Row, why: string, context: RowContext): Repair => ({
   write: repairByFailingWrite(row, why, context.settings, writing(context)),
 });

@@ -1,13 +1,12 @@
 import { BadRowError } from '../../../protocol/errors.ts';
-import { isFinished, type TypeLimits } from '../../../protocol/job.ts';
 import { isNewer, parseJob } from '../../../protocol/rows/parse-row.ts';
 import { allShards } from '../../../protocol/shards.ts';
 import type { Row } from '../../../protocol/writes/row-write.ts';
 import { MAX_DELAY_MS, MAX_LEASE_MS, type Settings } from '../../../settings/settings.ts';
-import { BAD_MESSAGE_PREFIX, ROW_FORMAT } from '../../../wire/table.ts';
+import { BAD_MESSAGE_PREFIX } from '../../../wire/table.ts';
 import { formatDuration } from '../../inspect/format-duration.ts';
 import { type Finding, problem, type Repair } from './check.ts';
-import { attributesRepair, failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
+import { failRepair, hintRepair, indexRepair, toPendingRepair } from './repairs.ts';
 
 export interface RowContext {
   readonly now: number;
@@ -127,85 +126,23 @@ const failedOutOfPlace: RowCheck = (row, context) => {
   );
 };
 
+/** A job that is done or cancelled must not become one that can be revived. */
 const unreadable: RowCheck = (row, context) => {
   if (runningWithoutLease(row, context) ?? unseenByTheIndex(row, context)) return undefined;
   try {
-    const job = parseJob(row);
-    return isFinished(job) && job.expiresAt > MAX_EXPIRES_AT
-      ? {
-          severity: 'problem',
-          jobId: job.jobId,
-          message: `'${job.jobId}' expires at ${job.expiresAt}, which looks like milliseconds; DynamoDB expects seconds and would never remove the row`,
-          next: 'convert it to seconds',
-          repair: attributesRepair(row, { expiresAt: Math.ceil(job.expiresAt / 1000) }, context),
-        }
-      : undefined;
+    parseJob(row);
+    return undefined;
   } catch (error) {
     if (!(error instanceof BadRowError)) throw error;
-    const repaired = repairedAttributes(row, context);
-    return {
-      severity: 'problem',
-      jobId: named(row),
-      message: error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
-      next:
-        repaired === undefined
-          ? 'fail it, and keep what it holds'
-          : `set ${Object.entries(repaired)
-              .map(([name, value]) => `${name} to ${JSON.stringify(value)}`)
-              .join(', ')}`,
-      repair:
-        repaired === undefined
-          ? failRepair(row, error.message, context)
-          : attributesRepair(row, repaired, context),
-    };
+    const hasEnded = row.status === 'done' || row.status === 'cancelled';
+    return wrong(
+      row,
+      error.message.replace(/\. Run 'leasehold doctor.*$/, ''),
+      hasEnded ? 'correct it by hand, or delete it' : 'fail it, and keep what it holds',
+      hasEnded ? undefined : failRepair(row, error.message, context),
+    );
   }
 };
-
-/** The year 5138; larger values were meant as milliseconds. */
-const MAX_EXPIRES_AT = 100_000_000_000;
-
-/** A row that was never claimed may lack these, because its first claim takes them from the type. */
-function termsFor({ status }: Row, settings: Settings): Readonly<Record<keyof TypeLimits, unknown>> {
-  const { leaseMs, maxAttempts, maxCrashes }: Partial<TypeLimits> =
-    status === 'pending' || status === 'cancelled' ? {} : settings;
-  return { leaseMs, maxAttempts, maxCrashes };
-}
-
-const fallbacks = (row: Row, { settings, now }: RowContext): Readonly<Record<string, unknown>> => ({
-  attempt: 0,
-  errors: 0,
-  crashes: 0,
-  lapses: 0,
-  releases: 0,
-  ...termsFor(row, settings),
-  createdAt: now,
-  checkpointSeq: 0,
-  format: ROW_FORMAT,
-  notBefore: row.status === 'pending' ? 0 : undefined,
-  dispatches: row.status === 'pending' ? 0 : undefined,
-  heartbeatAt: row.status === 'running' ? row.startedAt : undefined,
-});
-
-/** A missing attempt is not repaired while a claim may be under way, because it is the fence. */
-function repairedAttributes(row: Row, context: RowContext): Record<string, string | number> | undefined {
-  const repaired: Record<string, string | number> = {};
-  const given = fallbacks(row, context);
-  for (const name of [...Object.keys(given), 'startedAt', 'finishedAt', 'expiresAt']) {
-    const value = row[name];
-    const fallback = name === 'attempt' && row.leaseOwner !== undefined ? undefined : given[name];
-    if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
-      repaired[name] = Number(value);
-    else if (value === undefined && typeof fallback === 'number') repaired[name] = fallback;
-  }
-  if (row.changedBy === undefined) repaired.changedBy = context.changedBy();
-  if (row.payload === undefined) repaired.payload = 'null';
-  try {
-    parseJob({ ...row, ...repaired });
-    return repaired;
-  } catch {
-    return undefined;
-  }
-}
 
 const ofNewerVersion: RowCheck = (row) =>
   isNewer(row)

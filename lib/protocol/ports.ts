@@ -100,12 +100,18 @@ type RestartOutcome =
   | { readonly outcome: 'cancelRequested' }
   | { readonly outcome: 'lost'; readonly job?: Job };
 
+/** Of one of several; the others may have succeeded. */
+export interface Failure {
+  readonly outcome: 'failed';
+  readonly error: Error;
+}
+
 export type ReapOutcome =
   | { readonly outcome: 'written' }
   /** A stale index read, or another reaper was faster. */
   | { readonly outcome: 'moved' }
   | { readonly outcome: 'newer'; readonly error: NewerFormatError }
-  | { readonly outcome: 'failed'; readonly error: Error };
+  | Failure;
 
 export type OperatorOutcome =
   | { readonly outcome: 'written'; readonly job: Job }
@@ -139,20 +145,16 @@ export type ScheduleOutcome =
 export interface JobStore extends LimitStore {
   claim(request: ClaimRequest): Promise<ClaimOutcome>;
   /** Up to 25 per request; outcomes keep the order. */
-  claimMany(
-    requests: readonly ClaimRequest[],
-  ): Promise<(ClaimOutcome | { outcome: 'failed'; error: Error })[]>;
+  claimMany(requests: readonly ClaimRequest[]): Promise<(ClaimOutcome | Failure)[]>;
   /** Does nothing if the job has a row. With `redelivered`, checks for a row before writing data. */
   schedule(job: NewJob, dispatch: Dispatch, options?: ScheduleOptions): Promise<ScheduleOutcome>;
   /** Up to 25 per request; outcomes keep the order. */
-  scheduleMany(
-    plans: readonly SchedulePlan[],
-  ): Promise<(ScheduleOutcome | { outcome: 'failed'; error: Error })[]>;
+  scheduleMany(plans: readonly SchedulePlan[]): Promise<(ScheduleOutcome | Failure)[]>;
   heartbeat(claim: Claim, leaseUntil: number): Promise<HeartbeatOutcome>;
   /** Up to 25 per request; outcomes keep the order. */
   heartbeatMany(
     beats: readonly { readonly claim: Claim; readonly leaseUntil: number }[],
-  ): Promise<(HeartbeatOutcome | { outcome: 'failed'; error: Error })[]>;
+  ): Promise<(HeartbeatOutcome | Failure)[]>;
   /** `seq` must rise with each call of one claim. */
   checkpoint(
     claim: Claim,
@@ -162,7 +164,7 @@ export interface JobStore extends LimitStore {
   /** Up to 25 per request. */
   completeMany(
     ends: readonly { readonly claim: Claim; readonly result?: JsonValue; readonly progress?: JsonValue }[],
-  ): Promise<(FencedOutcome | { outcome: 'failed'; error: Error })[]>;
+  ): Promise<(FencedOutcome | Failure)[]>;
   retry(claim: Claim, next: QueuedEnd & { readonly lastError: string }): Promise<FencedOutcome>;
   fail(claim: Claim, end: FailedEnd): Promise<FencedOutcome>;
   /** Ends the claim of a dead cell and grants the next one, without the queue. */

@@ -28,12 +28,7 @@ export interface ReapDeps extends ReaperDeps {
   readonly wakeQueue?: WakeQueue;
 }
 
-export interface ReapResult {
-  readonly sweeps: number;
-  readonly reclaimed: number;
-  readonly quarantined: number;
-  readonly redispatched: number;
-  readonly cancelled: number;
+export interface ReapResult extends Readonly<typeof NOTHING_DONE> {
   readonly ended: 'swept' | 'superseded' | 'unsound' | 'disabled';
   /** Undefined if another reaper holds the promise of the next sweep. */
   readonly term?: number;

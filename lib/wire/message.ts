@@ -11,24 +11,17 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** A producer's request to run a job. */
-export interface JobMessage {
+/** A producer's request to run a job. Without a `jobId`, the SQS message id becomes it. */
+export interface JobMessage
+  extends Pick<SendOptions, 'jobId' | 'key' | 'leaseMs' | 'maxAttempts' | 'maxCrashes' | 'traceparent'> {
   readonly kind: 'job';
-  /** Absent: the SQS message id becomes the job id. */
-  readonly jobId?: string;
   /** The job id derives from schedule and time, so a tick makes at most one job. */
   readonly tick?: Tick;
   readonly type: string;
-  /** A tenant, customer or resource, for limits per key. */
-  readonly key?: string;
   /** JSON text, exactly as it will be stored. */
   readonly payload: string;
   /** Epoch ms before which the job must not run. */
   readonly notBefore?: number;
-  readonly leaseMs?: number;
-  readonly maxAttempts?: number;
-  readonly maxCrashes?: number;
-  readonly traceparent?: string;
 }
 
 export interface Tick {
@@ -38,7 +31,7 @@ export interface Tick {
 }
 
 /** The row holds all data. */
-interface HintMessage {
+export interface HintMessage {
   readonly kind: 'hint';
   readonly jobId: string;
   /** Lets a worker skip types it does not run, without reading the row. */

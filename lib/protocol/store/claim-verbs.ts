@@ -1,7 +1,7 @@
 import { type ClaimOutcome, decideClaim } from '../decisions/decide-claim.ts';
 import { NewerFormatError } from '../errors.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { ClaimRequest, JobStore, ScheduleOutcome, SchedulePlan } from '../ports.ts';
+import type { ClaimRequest, Failure, JobStore, ScheduleOutcome, SchedulePlan } from '../ports.ts';
 import { type DataPointer, MAX_INLINE_ROW_BYTES } from '../rows/data-pointer.ts';
 import { formatProblem, parseJob } from '../rows/parse-row.ts';
 import { rowBytes } from '../rows/row-bytes.ts';
@@ -10,9 +10,7 @@ import type { BatchResult, RowWrite, WriteResult } from '../writes/row-write.ts'
 import { claimWrite, type NewJob, scheduleWrite } from '../writes/worker-writes.ts';
 import { grantedClaim } from './granted-claim.ts';
 import { rejectVerb } from './reject-verb.ts';
-import { lost, type StoreParts, wasApplied } from './store-parts.ts';
-
-type Failure = { readonly outcome: 'failed'; readonly error: Error };
+import { asFailure, lost, type StoreParts, wasApplied } from './store-parts.ts';
 
 const WITH_DATA_AT_ONCE = 8;
 
@@ -133,8 +131,6 @@ function scheduled(write: RowWrite, result: WriteResult): ScheduleOutcome {
     ? { outcome: 'written', job: row }
     : { outcome: 'exists', job: row };
 }
-
-const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });
 
 async function interpretReply(
   parts: StoreParts,

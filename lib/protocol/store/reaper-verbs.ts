@@ -3,7 +3,7 @@ import type { JobStore, ReapOutcome } from '../ports.ts';
 import { formatProblem } from '../rows/parse-row.ts';
 import { reapWrite } from '../writes/reaper-writes.ts';
 import type { BatchResult, RowWrite } from '../writes/row-write.ts';
-import { type StoreParts, wasApplied } from './store-parts.ts';
+import { asFailure, type StoreParts, wasApplied } from './store-parts.ts';
 
 export function reaperVerbs({ table, context }: StoreParts): Pick<JobStore, 'reap' | 'reapMany'> {
   return {
@@ -21,9 +21,9 @@ export function reaperVerbs({ table, context }: StoreParts): Pick<JobStore, 'rea
 }
 
 function outcomeOf(write: RowWrite, result: BatchResult): ReapOutcome {
-  if (result.applied === 'failed') return { outcome: 'failed', error: result.error };
+  if (result.applied === 'failed') return asFailure(result.error);
   if (wasApplied(write, result)) return { outcome: 'written' };
   const error = result.row && formatProblem(result.row);
   if (error === undefined) return { outcome: 'moved' };
-  return error instanceof NewerFormatError ? { outcome: 'newer', error } : { outcome: 'failed', error };
+  return error instanceof NewerFormatError ? { outcome: 'newer', error } : asFailure(error);
 }

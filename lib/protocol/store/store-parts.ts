@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { type Claim, isFinished, type Job } from '../job.ts';
-import type { Clock, FencedOutcome, Random, Table } from '../ports.ts';
+import type { Clock, Failure, FencedOutcome, Random, Table } from '../ports.ts';
 import { parseJob } from '../rows/parse-row.ts';
 import type { Row, RowWrite, WriteResult } from '../writes/row-write.ts';
 import type { WriteContext } from '../writes/worker-writes.ts';
@@ -59,6 +59,8 @@ export function lost(row: Row | undefined): { readonly outcome: 'lost'; readonly
     return { outcome: 'lost' };
   }
 }
+
+export const asFailure = (error: unknown): Failure => ({ outcome: 'failed', error: error as Error });
 
 export const hasExpired = (job: Job, now: number): boolean => isFinished(job) && job.expiresAt * 1000 <= now;
 

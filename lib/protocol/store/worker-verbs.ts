@@ -20,6 +20,7 @@ import { checkpointVerb } from './checkpoint-verb.ts';
 import { ClaimState } from './claim-state.ts';
 import { grantedClaim } from './granted-claim.ts';
 import {
+  asFailure,
   fencedOutcome,
   isAtLeast,
   isHeldBy,
@@ -70,15 +71,12 @@ export function workerVerbs(parts: StoreParts) {
       return Promise.all(
         beats.map(({ claim, leaseUntil }, i) => {
           const result = results[i] as BatchResult;
-          if (result.applied === 'failed') return { outcome: 'failed' as const, error: result.error };
+          if (result.applied === 'failed') return asFailure(result.error);
           const { row } = result;
           const isMine = !result.applied && row !== undefined && isHeldBy(claim, row);
           // Still mine, so cancellation was requested; a single heartbeat reports that.
           if (isMine && !isAtLeast(row.leaseUntil, leaseUntil))
-            return heartbeat(claim, leaseUntil).catch((error: Error) => ({
-              outcome: 'failed' as const,
-              error,
-            }));
+            return heartbeat(claim, leaseUntil).catch(asFailure);
           return beaten(claim, leaseUntil, result);
         }),
       );
@@ -163,10 +161,10 @@ function completions({
       let next = 0;
       return ends.map(({ claim }, i) => {
         const write = writes[i] as RowWrite | Error;
-        if (write instanceof Error) return { outcome: 'failed' as const, error: write };
+        if (write instanceof Error) return asFailure(write);
         const result = results[next++] as BatchResult;
         return result.applied === 'failed'
-          ? { outcome: 'failed' as const, error: result.error }
+          ? asFailure(result.error)
           : fencedOutcome(write, result, isDoneBy(claim));
       });
     },

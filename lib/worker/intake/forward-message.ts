@@ -1,5 +1,5 @@
 import { planDispatch } from '../../protocol/decisions/dispatch.ts';
-import type { ReceivedMessage } from '../../protocol/ports.ts';
+import type { Hint, ReceivedMessage } from '../../protocol/ports.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import { DEFAULT_POOL, poolOf } from '../../wire/pools.ts';
 import { UnknownTypeError } from '../registry.ts';
@@ -26,12 +26,7 @@ export async function forwardJob(parts: WorkerParts, message: ReceivedMessage, j
 /** Only once: where workers disagree about pools, the dispatch lease brings the job back after the deploy. */
 export async function forwardHint(
   parts: WorkerParts,
-  hint: {
-    readonly jobId: string;
-    readonly type: string;
-    readonly key?: string;
-    readonly forwarded?: boolean;
-  },
+  hint: Omit<Hint, 'delaySeconds'> & { readonly type: string },
 ): Promise<void> {
   report(parts, hint);
   if (hint.forwarded) return;

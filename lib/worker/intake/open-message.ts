@@ -72,12 +72,13 @@ export async function openMessage(parts: WorkerParts, message: ReceivedMessage):
     // A fast clock would keep the job from its pool's workers until its start time.
     if (!(await parts.clockCheck.isSound())) return returned(message);
     if (read.kind === 'new') await forwardJob(parts, message, read.job);
-    else await forwardHint(parts, { ...read.job, type, key: read.key, forwarded: read.forwarded });
+    else await forwardHint(parts, { ...read, type });
     return SETTLED;
   }
   const held = throttledType(parts, { type, message });
   if (held !== undefined) return held;
-  if (read.kind === 'hint') return { kind: 'claimable', message, type, key: read.key, job: read.job };
+  if (read.kind === 'hint')
+    return { kind: 'claimable', message, type, key: read.key, job: { jobId: read.jobId } };
   const { job } = read;
   if (read.kind === 'new') return { kind: 'claimable', message, type, key: job.key, job, dueAt: read.dueAt };
   const { clock, store, settings } = parts;

@@ -6,7 +6,7 @@ import type { RejectedMessage } from '../../protocol/writes/operator-writes.ts';
 import type { NewJob } from '../../protocol/writes/worker-writes.ts';
 import { messageLimits } from '../../settings/message-limits.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { type JobMessage, parseMessage, type Tick } from '../../wire/message.ts';
+import { type HintMessage, type JobMessage, parseMessage, type Tick } from '../../wire/message.ts';
 import { traceOf } from '../../wire/trace.ts';
 import type { JobOptions } from '../define-job.ts';
 import { termsOf } from '../registry.ts';
@@ -17,13 +17,7 @@ const MAX_RAW_BYTES = 64 * 1024;
 export type ReadMessage =
   | { readonly kind: 'rejected'; readonly rejected: RejectedMessage }
   | { readonly kind: 'later'; readonly job: NewJob; readonly notBefore: number }
-  | {
-      readonly kind: 'hint';
-      readonly job: { readonly jobId: string };
-      readonly type?: string;
-      readonly forwarded?: boolean;
-      readonly key?: string;
-    }
+  | HintMessage
   | { readonly kind: 'new'; readonly job: NewJob; readonly dueAt: number }
   /** A scheduled job whose start time is too long ago. */
   | { readonly kind: 'late'; readonly jobId: string; readonly byMs: number };
@@ -38,12 +32,16 @@ export function readMessage(
 ): ReadMessage {
   const now = clock.now();
   const parsed = parseMessage(message.body, messageLimits(settings), { sentAt: message.sentAt, now });
-  if (!parsed.ok) return rejected(message, parsed.reason, parsed.jobId);
-  const { message: content } = parsed;
-  if (content.kind === 'hint') {
-    const { jobId, type, key, forwarded } = content;
-    return { kind: 'hint', job: { jobId }, type, key, forwarded };
+  if (!parsed.ok) {
+    const { messageId, body } = message;
+    const { reason, jobId } = parsed;
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    const text = cutToBytes(body, MAX_RAW_BYTES);
+    const rejected = { messageId, jobId, reason, text, bytes: Buffer.byteLength(body), sha256 };
+    return { kind: 'rejected', rejected };
   }
+  const { message: content } = parsed;
+  if (content.kind === 'hint') return content;
   const job = newJob(content, message, optionsOf(content.type), settings);
   const { notBefore } = content;
   if (job.lateAt !== undefined && now > job.lateAt)
@@ -76,23 +74,5 @@ export function newJob(
     maxAttempts,
     maxCrashes: maxCrashes && Math.min(maxCrashes, maxAttempts ?? maxCrashes),
     trace: traceOf({ ...trace, traceparent: message.traceparent ?? trace?.traceparent }),
-  };
-}
-
-function rejected(
-  { messageId, body }: { messageId: string; body: string },
-  reason: string,
-  jobId: string | undefined,
-): Extract<ReadMessage, { kind: 'rejected' }> {
-  return {
-    kind: 'rejected',
-    rejected: {
-      messageId,
-      jobId,
-      reason,
-      text: cutToBytes(body, MAX_RAW_BYTES),
-      bytes: Buffer.byteLength(body),
-      sha256: createHash('sha256').update(body).digest('hex'),
-    },
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock, FencedOutcome, JobStore } from '../../protocol/ports.ts';
+import { asFailure } from '../../protocol/store/store-parts.ts';
 import { createGatherer } from '../gatherer.ts';
 
 /** DynamoDB batch limit. */
@@ -26,9 +27,9 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
   const send = async (batch: readonly WaitingCompletion[]): Promise<void> => {
     const outcomes = await store
       .completeMany(batch.map(({ end }) => end))
-      .catch((error: Error) => batch.map(() => failed(error)));
+      .catch((error: Error) => batch.map(() => asFailure(error)));
     for (const [i, { settle }] of batch.entries())
-      settle(outcomes[i] ?? failed(new Error('the store returned no result')));
+      settle(outcomes[i] ?? asFailure(new Error('the store returned no result')));
   };
 
   return {
@@ -43,5 +44,3 @@ export function gatherCompletions(store: JobStore, clock: Clock): JobStore {
     },
   };
 }
-
-const failed = (error: Error) => ({ outcome: 'failed' as const, error });

@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/settings.ts';
-import type { Budgets, ClaimCounts } from '../job.ts';
+import type { Budgets, ClaimCounts, FailedEnd, QueuedEnd } from '../job.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { tooManyReleases } from './decide-crash.ts';
 import { type Dispatch, type DispatchSettings, planDispatch } from './dispatch.ts';
@@ -28,14 +28,8 @@ export function decideFailure(
 }
 
 export type ReleaseVerdict =
-  | {
-      readonly kind: 'release';
-      readonly errors: number;
-      readonly releases: number;
-      readonly lastError?: string;
-      readonly dispatch: Dispatch;
-    }
-  | { readonly kind: 'fail'; readonly errors: number; readonly lastError: string };
+  | ({ readonly kind: 'release' } & QueuedEnd)
+  | ({ readonly kind: 'fail' } & FailedEnd);
 
 const NO_PROGRESS = 'ran out of invocation time without storing a new checkpoint';
 

@@ -1,6 +1,5 @@
-import type { Settings } from '../../settings/settings.ts';
 import { inParallel } from '../in-parallel.ts';
-import type { Clock, Random, Table } from '../ports.ts';
+import type { Table } from '../ports.ts';
 import {
   CLAIMED_DATA_SPARE_MS,
   DATA_SPARE_MS,
@@ -17,6 +16,7 @@ import {
 import { cutToBytes } from '../rows/json-text.ts';
 import { extendDataWrite, putDataWrite } from '../writes/data-writes.ts';
 import type { Row, RowWrite } from '../writes/row-write.ts';
+import type { JobStoreOptions } from './store-parts.ts';
 
 const PARTS_AT_ONCE = 4;
 const HEAD_BYTES = 160;
@@ -38,13 +38,7 @@ export interface ResolvedRow {
 }
 
 /** Data is written before its pointer, so a crash leaves orphans for TTL, never a job without its data. */
-export function createDataRows(options: {
-  readonly table: Table;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly settings: Settings;
-}) {
-  const { table, clock, random, settings } = options;
+export function createDataRows({ table, clock, random, settings }: Omit<JobStoreOptions, 'actor'>) {
   /** Epoch seconds. */
   const expiryFrom = (due: number) => Math.ceil((due + settings.rowRetentionMs + DATA_SPARE_MS) / 1000);
   const newPlace = (name: DataName, attempt?: number): string =>

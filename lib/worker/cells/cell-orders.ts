@@ -1,14 +1,11 @@
 import type { Settings } from '../../settings/settings.ts';
 
 /** Passed to a cell at its start, in the variable that marks a process as a cell. */
-export interface CellOrders {
+export interface CellOrders extends Pick<Settings, 'logLevel' | 'maxCheckpointBytes' | 'maxResultBytes'> {
   /** Absent if the program itself contains the registry. */
   readonly jobs?: string;
   readonly serviceName: string;
-  readonly logLevel: Settings['logLevel'];
   readonly pulseMs: number;
-  readonly maxCheckpointBytes: number;
-  readonly maxResultBytes: number;
   /** Folder in which one host's cells share compiled code. */
   readonly compileCache?: string;
 }

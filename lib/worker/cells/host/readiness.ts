@@ -1,8 +1,7 @@
-import type { Telemetry } from '../../../protocol/ports.ts';
-import type { Settings } from '../../../settings/settings.ts';
 import type { JobOptions } from '../../define-job.ts';
 import { JobsModuleError } from '../../jobs-module-error.ts';
 import { checkTypes } from '../../registry.ts';
+import type { CellPoolOptions } from './cell-pool.ts';
 
 /** After this many early deaths without a ready cell, the jobs module is at fault. */
 const TRIES = 3;
@@ -10,12 +9,11 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 const SHOWN_LINES = 3;
 
-export function createReadiness(options: {
-  readonly telemetry: Telemetry;
-  readonly settings: Settings;
-  readonly source: string;
-}) {
-  const { telemetry, settings, source } = options;
+export function createReadiness({
+  telemetry,
+  settings,
+  source,
+}: Pick<CellPoolOptions, 'telemetry' | 'settings' | 'source'>) {
   const types = new Map<string, JobOptions>();
   const first = Promise.withResolvers<void>();
   first.promise.catch(() => {});

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { EVENT_SOURCE, type EventDetails, type EventName } from '../../wire/events.ts';
 import { type Gate, refusal, refusalReply } from './engines/gate.ts';
 import { listen } from './engines/listen.ts';
@@ -38,9 +39,7 @@ export async function startEventBus(onEvent: (event: BusEvent) => void, gate?: G
 }
 
 async function readEntries(request: IncomingMessage): Promise<readonly Entry[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const { Entries } = JSON.parse(Buffer.concat(chunks).toString()) as { Entries?: unknown };
+  const { Entries } = (await json(request)) as { Entries?: unknown };
   return Array.isArray(Entries) ? Entries : [];
 }
 

@@ -14,7 +14,7 @@ const PORTS_FILE = join('.cache', 'leasehold-ports.json');
 export async function localPorts(directory: string, first?: number): Promise<LocalPorts> {
   if (first === 0) return {};
   const wanted = first === undefined ? rememberedPorts(directory) : SERVICES.map((_, i) => first + i);
-  const areFree = await Promise.all(wanted.map(isFreePort));
+  const areFree = await Promise.all(wanted.map((port) => isFreePort(port)));
   const taken = wanted.filter((_, i) => !areFree[i]);
   if (first !== undefined && taken.length > 0)
     throw new LeaseholdError(

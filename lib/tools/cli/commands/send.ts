@@ -1,4 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { WaitTimedOutError } from '../../../client/errors.ts';
 import { waitForEnd } from '../../../client/wait-for.ts';
@@ -180,9 +182,7 @@ function readable(file: string): AsyncIterable<string | Uint8Array> {
 }
 
 async function readAll(input: AsyncIterable<string | Uint8Array>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of input) chunks.push(Buffer.from(chunk));
-  const text = Buffer.concat(chunks).toString().trim();
-  if (text === '') throw new CliError('Not sent: stdin was empty; the payload is read from there');
-  return text;
+  const given = (await text(Readable.from(input))).trim();
+  if (given === '') throw new CliError('Not sent: stdin was empty; the payload is read from there');
+  return given;
 }

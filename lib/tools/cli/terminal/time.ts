@@ -24,43 +24,24 @@ export interface Zone {
   readonly timeZone?: string;
 }
 
-type Part = Intl.DateTimeFormatPartTypes | 'fractionalSecond';
+/** Swedes write dates and times as ISO 8601 does. */
+const written = (at: number, { timeZone }: Zone, options: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, ...options }).format(at).replace('−', '-').replace(',', '.');
 
-function partsOf(at: number, { timeZone }: Zone): (type: Part) => string {
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    fractionalSecondDigits: 3,
-    hourCycle: 'h23',
-    timeZoneName: 'short',
-  }).formatToParts(new Date(at));
-  return (type) => parts.find((each) => each.type === type)?.value ?? '';
-}
+const DATE = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 
 /** `2026-11-16 05:04:08 GMT+1` */
-export function formatInstant(at: number, zone: Zone): string {
-  const part = partsOf(at, zone);
-  return `${dateIn(part)} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
-}
+export const formatInstant = (at: number, zone: Zone): string =>
+  written(at, zone, { ...DATE, ...TIME, timeZoneName: 'short' });
 
 /** `2026-11-16 GMT+1` */
-export function formatDay(at: number, zone: Zone): string {
-  const part = partsOf(at, zone);
-  return `${dateIn(part)} ${part('timeZoneName')}`;
-}
+export const formatDay = (at: number, zone: Zone): string =>
+  written(at, zone, { ...DATE, timeZoneName: 'short' });
 
 /** `05:04:08.120` */
-export function formatTime(at: number, zone: Zone): string {
-  const part = partsOf(at, zone);
-  return `${part('hour')}:${part('minute')}:${part('second')}.${part('fractionalSecond')}`;
-}
-
-const dateIn = (part: (type: Part) => string): string => `${part('year')}-${part('month')}-${part('day')}`;
+export const formatTime = (at: number, zone: Zone): string =>
+  written(at, zone, { ...TIME, fractionalSecondDigits: 3 });
 
 /** ISO 8601, or a duration before or after now (`2h`); undefined for anything else. */
 export function parseInstant(text: string, now: number, direction: 'ago' | 'ahead'): number | undefined {

@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
 /** Runs inside a sandbox, in place of AWS's runtime interface client. */
@@ -27,12 +28,7 @@ function call(
       `http://${api}/2018-06-01/runtime${path}`,
       { method, agent, headers },
       (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () =>
-          resolve({ headers: response.headers, body: Buffer.concat(chunks).toString() }),
-        );
-        response.on('error', reject);
+        text(response).then((body) => resolve({ headers: response.headers, body }), reject);
       },
     );
     sent.on('error', reject);

@@ -107,7 +107,7 @@ describe('a system in which nothing is broken', () => {
   it('sets no alarm off, cold starts included, and costs one custom metric while it is idle', async () => {
     const watch = watchAlarms();
     const idle = deployed.lines.length;
-    for (let minute = 0; minute < 10; minute++) {
+    for (let minute = 0; minute < 6; minute++) {
       await tick(60 * minute, watch);
       await wake(60 * minute + 32, watch);
     }
@@ -116,10 +116,10 @@ describe('a system in which nothing is broken', () => {
     const busy = deployed.lines.length;
     await at(30, watch, () => deployed.functions.worker.invoke(event));
     expect(namesSince(busy)).toEqual(new Set(['JobsClaimed', 'JobsDone']));
-    wakeQueue(watch, 10);
-    for (let minute = 0; minute < 10; minute++)
+    wakeQueue(watch, 6);
+    for (let minute = 0; minute < 6; minute++)
       watch.put('AWS/SQS ApproximateNumberOfMessagesVisible Queue', 60 * minute, 0);
-    expect(watch.wentOff(10)).toEqual({});
+    expect(watch.wentOff(6)).toEqual({});
   });
 });
 

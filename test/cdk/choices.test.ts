@@ -126,12 +126,6 @@ describe('no worker function', () => {
     expect(made.jobs.environment).toMatchObject({ LEASEHOLD_SERVICE_NAME: 'Shop-Jobs' });
   });
 
-  it('says so to whoever asks for the function', () => {
-    const { jobs } = containers();
-    expect(() => jobs.workerFunction).toThrow(/'workerFunction' was asked for.* Use 'grants.work'/);
-    expect(() => jobs.workerSource).toThrow(/'workerSource' was asked for/);
-  });
-
   it.each([
     ['jobs', { jobs: someJobs }],
     ['workerFunctionProps', { workerFunctionProps: { memorySize: 512 } }],
@@ -139,11 +133,6 @@ describe('no worker function', () => {
     ['workerConcurrency', { workerConcurrency: 10 }],
   ])('refuses %s, which would have no effect', (name, props) => {
     expect(() => containers(props)).toThrow(`prop '${name}' has no effect with worker: 'none'`);
-  });
-
-  it('knows no other word', () => {
-    const other = { worker: 'fargate' } as unknown as LeaseholdJobsProps;
-    expect(() => containers(other)).toThrow(/prop 'worker' is 'fargate'; it must be 'none'/);
   });
 });
 

@@ -7,14 +7,7 @@ import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import { statementsOf } from './policies.ts';
-import {
-  resourceOf,
-  SOME_KEY,
-  type Synthesized,
-  synthesize,
-  synthesizeJobs,
-  withoutValidation,
-} from './support.ts';
+import { resourceOf, type Synthesized, synthesize, synthesizeJobs, withoutValidation } from './support.ts';
 
 withoutValidation();
 
@@ -68,15 +61,6 @@ describe('grants', () => {
       ).toThrow(/cannot be given access to 'table'.*Grant a role of this account/);
     },
   );
-
-  it('refuse a service where the key is somebody else’s, whose policy cannot be changed here', () => {
-    expect(() =>
-      synthesizeJobs(
-        (stack) => ({ encryptionKey: Key.fromKeyArn(stack, 'Key', SOME_KEY) }),
-        (jobs) => jobs.grants.produce(events),
-      ),
-    ).toThrow(/cannot be given access to 'encryptionKey'/);
-  });
 });
 
 describe('a key of the customer’s', () => {

@@ -1,4 +1,4 @@
-import { Duration, type Stack } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { LambdaDeploymentConfig } from 'aws-cdk-lib/aws-codedeploy';
 import {
@@ -83,11 +83,6 @@ describe('FIPS endpoints', () => {
     });
     expect(warningsOf(made, 'FIPS')).toBe(0);
   });
-
-  it('are warned of in a region without them', () => {
-    const made = build(() => ({ fips: true }));
-    expect(warningsOf(made, 'eu-west-1 is not one of the regions')).toBe(1);
-  });
 });
 
 describe('FIPS endpoints and custom endpoints', () => {
@@ -162,13 +157,5 @@ describe('a deployment in steps', () => {
     expect(() => build(() => ({ workerDeployment: LambdaDeploymentConfig.ALL_AT_ONCE }))).toThrow(
       /'workerDeployment' is CodeDeployDefault.LambdaAllAtOnce.*no alarm could roll it back.*CANARY_10PERCENT_10MINUTES/,
     );
-  });
-
-  it('is refused for a function of the user’s own', () => {
-    const props = () => ({
-      ...{ jobs: undefined, worker: 'none' as const, functionTimeout: Duration.minutes(1) },
-      workerDeployment: LambdaDeploymentConfig.ALL_AT_ONCE,
-    });
-    expect(() => build(props)).toThrow(/'workerDeployment' has no effect/);
   });
 });

@@ -39,11 +39,6 @@ describe('a plan', () => {
     expect(line(planned, 'workers (Lambda time)')?.amount).toBeCloseTo(1.25 * 60 * jobs, -3);
   });
 
-  it('counts a job longer than an invocation as several', () => {
-    const long = plan({ durationMs: 3_600_000, rate: 1, host: { kind: 'lambda', memoryMb: 512 } });
-    expect(line(long, 'workers (Lambda invocations)')?.amount).toBeCloseTo(4 * SECONDS_A_MONTH);
-  });
-
   it('never needs fewer shards than the settings demand for the same load', () => {
     for (const [rate, durationMs] of [
       [1000, 60_000],

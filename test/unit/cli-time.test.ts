@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createOutput } from '../../lib/tools/cli/terminal/output.ts';
-import { wantsColors } from '../../lib/tools/cli/terminal/process-terminal.ts';
 import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import {
   formatDay,
@@ -70,13 +69,5 @@ describe('output', () => {
     expect(told()).toEqual([
       ...['· one two three four', '  five six', 'a b', `  ${'x'.repeat(22)}`, `  ${'x'.repeat(8)}`],
     ]);
-  });
-
-  it('has colors on a screen, unless NO_COLOR says no', () => {
-    expect(wantsColors({}, true)).toBe(true);
-    expect(wantsColors({}, false)).toBe(false);
-    expect(wantsColors({ NO_COLOR: '1', FORCE_COLOR: '1' }, true)).toBe(false);
-    expect(wantsColors({ FORCE_COLOR: '1' }, false)).toBe(true);
-    expect(wantsColors({ TERM: 'dumb' }, true)).toBe(false);
   });
 });

@@ -99,20 +99,4 @@ describe('what a console in an account reads', () => {
     });
     expect((await watch()).figures().queue).toEqual({ visible: 10, inFlight: 2, delayed: 2 });
   });
-
-  it('is told to be unknown where it fails: the queue alone, or everything', async () => {
-    let isBroken = false;
-    const { memory, watch, lookAfter } = await stage({
-      queueDepth: async () => {
-        if (isBroken) throw new Error('AccessDenied');
-        return { visible: 7, inFlight: 1, delayed: 0 };
-      },
-    });
-    const watcher = await watch();
-    expect(watcher.figures()).toMatchObject({ queue: { visible: 7 } });
-    isBroken = true;
-    await lookAfter(watcher, 10_000);
-    expect(watcher.figures()).toMatchObject({ queue: undefined, problem: undefined });
-    expect(memory.rows()).toEqual([]);
-  });
 });

@@ -109,7 +109,7 @@ describe('a row edited by hand', () => {
         const job = readOrRefused(() => parseJob(row));
         if (job !== undefined) expect(Number.isSafeInteger(job.attempt)).toBe(true);
       }),
-      fuzzRuns(3000),
+      fuzzRuns(1500),
     );
   });
 
@@ -122,7 +122,7 @@ describe('a row edited by hand', () => {
         if ('dispatch' in verdict) expect(Number.isFinite(verdict.dispatch.leaseUntil)).toBe(true);
         if ('lapses' in verdict) expect(Number.isFinite(verdict.lapses)).toBe(true);
       }),
-      fuzzRuns(2000),
+      fuzzRuns(1000),
     );
   });
 
@@ -137,7 +137,7 @@ describe('a row edited by hand', () => {
           if (!(error instanceof LeaseholdError)) throw error;
         }
       }),
-      fuzzRuns(3000),
+      fuzzRuns(1500),
     );
   });
 
@@ -157,7 +157,7 @@ describe('a row edited by hand', () => {
         });
         expect(await store.read('neighbour')).toMatchObject({ status: 'pending', lapses: 1 });
       }),
-      fuzzRuns(500),
+      fuzzRuns(250),
     );
   });
 });

@@ -81,7 +81,7 @@ describe('whatever settings are given', () => {
         const resolved = settingsOrRefusal(() => resolveSettings(settings));
         if (resolved !== undefined) expectSound(resolved);
       }),
-      fuzzRuns(2000),
+      fuzzRuns(600),
     );
   });
 
@@ -97,7 +97,7 @@ describe('whatever settings are given', () => {
         const resolved = settingsOrRefusal(() => settingsFromEnvironment(environment));
         if (resolved !== undefined) expectSound(resolved);
       }),
-      fuzzRuns(1000),
+      fuzzRuns(600),
     );
   });
 
@@ -110,7 +110,7 @@ describe('whatever settings are given', () => {
         const configuration = { resources, settings };
         expect(configurationFromEnvironment(toEnvironment(configuration))).toEqual(configuration);
       }),
-      fuzzRuns(1000),
+      fuzzRuns(600),
     );
   });
 });

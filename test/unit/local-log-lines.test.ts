@@ -52,13 +52,4 @@ describe('what dev says', () => {
   ])('tells %s', (_what, said, line) => {
     expect(said).toBe(line);
   });
-
-  it.each([
-    ['that an attempt failed', ofLog('attempt failed', { ...job, reason: 'Error: boom' })],
-    ['that a run ended in a retry', ofLog('run ended', { ...job, outcome: 'retried', durationMs: 9 })],
-    ['that the cell of a job died', ofLog('a cell died', { cell: 1, jobs: 1 })],
-    ['metrics', ofOutput('{"_aws":{"CloudWatchMetrics":[]}}')],
-  ])('does not tell %s: the line after it does, or nobody reads it', (_what, said) => {
-    expect(said).toBeUndefined();
-  });
 });

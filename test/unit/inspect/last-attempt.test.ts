@@ -24,26 +24,6 @@ describe('how the last attempt ended', () => {
       errorOf: 1,
     });
   });
-
-  it.each([
-    ['retried', 'Error: 503', 'Error: 503'],
-    ['crashed', 'crashed: out of memory (heap)', 'crashed: out of memory (heap)'],
-    [
-      'crashed',
-      'crashed, not charged: a handler ended the process with exit code 1',
-      'crashed, not charged: a handler ended the process with exit code 1',
-    ],
-    ['lapsed', 'worker lease expired', 'worker lost'],
-    [
-      'released',
-      'ran out of invocation time without storing a new checkpoint',
-      'ran out of invocation time without storing a new checkpoint',
-    ],
-    ['takenBack', undefined, 'taken back by an operator, not charged'],
-  ])('is told of %s by %s', (outcome, cause, message) => {
-    const job = pending({ attempt: 1, lastError: cause, ...claim(1, outcome, cause) });
-    expect(lastEnding(job)?.message).toBe(message);
-  });
 });
 
 describe('what to do about a failure', () => {

@@ -59,6 +59,5 @@ describe('the plan', () => {
     expect(refused.stderr).toMatch(
       /Nothing was done\. To do it:\n {2}npx -p leasehold leasehold-rehearse --account 123456789012 --region eu-west-1 --profile sandbox --yes\n$/,
     );
-    expect(run('--acount', account).status).not.toBe(0);
   });
 });

@@ -36,16 +36,6 @@ describe('the crash throttle', () => {
     expect(crashThrottle.typePausedMs('a')).toBe(0);
   });
 
-  it('holds twice as long each time, by one more death, until something succeeds', async () => {
-    const { crashThrottle, clock } = stage();
-    for (const job of jobs('a-1', 'a-2', 'a-3')) crashThrottle.recordCrash(job);
-    const first = crashThrottle.typePausedMs('a');
-    await clock.advance(first);
-    expect(crashThrottle.typePausedMs('a')).toBe(0);
-    for (const job of jobs('a-4')) crashThrottle.recordCrash(job);
-    expect(crashThrottle.typePausedMs('a')).toBe(2 * first);
-  });
-
   it('holds for five seconds at first, and for five minutes at most', async () => {
     const { crashThrottle, clock } = stage();
     for (const job of jobs('a-1', 'a-2', 'a-3')) crashThrottle.recordCrash(job);

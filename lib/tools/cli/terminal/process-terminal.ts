@@ -51,8 +51,8 @@ const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly colum
 
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
-/** NO_COLOR overrides FORCE_COLOR, which overrides detection. @internal */
-export function wantsColors(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
+/** NO_COLOR overrides FORCE_COLOR, which overridesdetection. */
+function wantsColors(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;
   return isScreen && env.TERM !== 'dumb';

@@ -2,7 +2,7 @@ import { BatchExecuteStatementCommand, DynamoDBClient } from '@aws-sdk/client-dy
 import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BatchedWrite, batchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
+import type { BatchedWrite } from '../../../../lib/aws/dynamodb/batch-statement.ts';
 import { endOfRequest } from '../../../../lib/aws/dynamodb/batch-writes.ts';
 import { createDynamoDbTable } from '../../../../lib/aws/dynamodb/dynamodb-table.ts';
 import { StoreUnavailableError, ThrottledError } from '../../../../lib/protocol/errors.ts';
@@ -95,20 +95,5 @@ describe('a batch', () => {
     expect(unknown).toEqual({ applied: 'failed', error: expect.any(StoreUnavailableError) });
     expect(unknown).toMatchObject({ error: { message: expect.stringContaining('GetItem') } });
     expect(updates()).toEqual([]);
-  });
-});
-
-describe('an insert', () => {
-  const absent = [[{ attribute: 'jobId', is: 'absent' }]] as const;
-  const text = (set: Record<string, number>) =>
-    batchedWrite(write('j', { when: absent, set }), 'jobs')?.statement.Statement;
-
-  it('names the attributes of its row, regardless of the previous statement', () => {
-    expect(text({ a: 1, b: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'b': ?}`);
-    expect(text({ a: 3, b: 4 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'b': ?}`);
-    expect(text({ a: 1, c: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'c': ?}`);
-    expect(text({ a: 1 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?}`);
-    expect(text({ a: 1, c: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'a': ?, 'c': ?}`);
-    expect(text({ c: 1, a: 2 })).toBe(`INSERT INTO "jobs" VALUE {'jobId': ?, 'c': ?, 'a': ?}`);
   });
 });

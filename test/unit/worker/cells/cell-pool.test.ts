@@ -26,13 +26,6 @@ describe('the cells of a host that starts', () => {
     expect(cells.types()).toEqual(['work']);
   });
 
-  it('are ended if their types contradict the settings, and waiting callers get the error', async () => {
-    const { cells, at } = puppetPool();
-    at(0).send({ kind: 'ready', types: [{ type: 'work', maxAttempts: -1 }] });
-    await expect(cells.ready()).rejects.toThrow(/maxAttempts is -1/);
-    expect([cells.isReady(), at(0).done.ended]).toEqual([false, 1]);
-  });
-
   it('are tried again after longer and longer pauses, and given up on after three in a row', async () => {
     const { cells, clock, puppets, at, start, ready, telemetry } = puppetPool();
     const waiting = start('a');

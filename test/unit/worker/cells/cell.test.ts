@@ -69,20 +69,4 @@ describe('a cell beyond its limits', () => {
     cell.tick();
     expect(puppet.done.ended).toBe(1);
   });
-
-  it('is given nothing while its pulse is late', () => {
-    const { cell, puppet, start } = stage();
-    expect(cell.canServe()).toBe(false);
-    puppet.send(READY);
-    start(1);
-    puppet.begin(1);
-    cell.tick();
-    cell.tick();
-    expect(cell.canServe()).toBe(true);
-    cell.tick();
-    expect(cell.canServe()).toBe(false);
-    puppet.shown.pulse = 1;
-    cell.tick();
-    expect(cell.canServe()).toBe(true);
-  });
 });

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { rowAfter } from '../../protocol/writes/evaluate.ts';
-import { type Clause, pathOf, type Row, type RowWrite } from '../../protocol/writes/row-write.ts';
+import { type Clause, isMemberPath, type Row, type RowWrite } from '../../protocol/writes/row-write.ts';
 import { toValue } from './attributes.ts';
 
 type BatchStatement = ReturnType<typeof statementOf>;
@@ -20,7 +20,7 @@ export interface BatchedWrite {
 /** Undefined where engines differ on the PartiQL. INSERT never overwrites, UPDATE never creates. */
 export function batchedWrite(write: RowWrite, tableName: string): BatchedWrite | undefined {
   if (write.when.some((all) => all.some(isRowAbsent))) {
-    const row = rowAfter(write, undefined);
+    const row = write.creates ?? rowAfter(write, undefined);
     return { write, row, statement: insertStatement(row, tableName) };
   }
   const statement = updateStatement(write, tableName);
@@ -57,16 +57,16 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   // Hand-built for speed in a mass reclaim.
   let text = '';
   for (const name of Object.keys(write.set)) {
-    if (isMember(name)) return undefined;
+    if (isMemberPath(name)) return undefined;
     text += `${text === '' ? '' : ', '}"${name}" = ?`;
     parameters.push(toValue(write.set[name]));
   }
-  if (removed !== undefined && isMember(removed)) return undefined;
+  if (removed !== undefined && isMemberPath(removed)) return undefined;
   if (removed !== undefined) text += ` REMOVE "${removed}"`;
   text += ' WHERE "jobId" = ?';
   parameters.push({ S: write.jobId });
   for (const clause of all) {
-    if (isMember(clause.attribute)) return undefined;
+    if (isMemberPath(clause.attribute)) return undefined;
     if (clause.is === 'absent') {
       text += ` AND "${clause.attribute}" IS MISSING`;
       continue;
@@ -78,8 +78,6 @@ function updateStatement(write: RowWrite, tableName: string): BatchStatement | u
   }
   return statementOf(`UPDATE "${tableName}" SET ${text}`, parameters);
 }
-
-const isMember = (attribute: string): boolean => pathOf(attribute)[1] !== undefined;
 
 const hasAny = (attributes: object | undefined): boolean =>
   attributes !== undefined && Object.keys(attributes).length > 0;

@@ -23,7 +23,8 @@ export function claimVerbs(
     { owner, group, typeLimits = settings }: ClaimRequest,
   ) => claimWrite({ job, owner, group, typeLimits, skewMs: settings.skewMs }, context());
   const isNew = (job: ClaimRequest['job']): job is NewJob => 'payload' in job;
-  const isSmall = (write: RowWrite) => rowBytes(rowAfter(write, undefined)) <= MAX_INLINE_ROW_BYTES;
+  const isSmall = (write: RowWrite, row = rowAfter(write, undefined)) =>
+    rowBytes(row) <= MAX_INLINE_ROW_BYTES;
 
   const claim: JobStore['claim'] = async (request) => {
     const { job } = request;
@@ -67,7 +68,8 @@ export function claimVerbs(
       for (const [place, request] of requests.entries()) {
         const { job } = request;
         const write = writeFor(job, request);
-        if (!isNew(job) || isSmall(write)) ready.push({ place, write });
+        const creates = isNew(job) ? rowAfter(write, undefined) : undefined;
+        if (!isNew(job) || isSmall(write, creates)) ready.push({ place, write: { ...write, creates } });
         else if (request.redelivered === true) redelivered.push(place);
         else large.push({ place, job });
       }

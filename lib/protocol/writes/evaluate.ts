@@ -1,5 +1,5 @@
 import { BadRowError } from '../errors.ts';
-import { type Clause, pathOf, type Row, type RowWrite } from './row-write.ts';
+import { type Clause, isMemberPath, pathOf, type Row, type RowWrite } from './row-write.ts';
 
 /** As in DynamoDB, comparisons with an absent attribute or across types are false. */
 export function clauseHolds(clause: Clause, row: Row | undefined): boolean {
@@ -50,7 +50,7 @@ export function rowAfter(write: RowWrite, before: Row | undefined): Row {
     ...write.set,
   };
   for (const attribute of Object.keys(write.set)) {
-    if (pathOf(attribute)[1] === undefined) continue;
+    if (!isMemberPath(attribute)) continue;
     delete after[attribute];
     change(after, write, attribute, write.set[attribute]);
   }

@@ -4,6 +4,8 @@ import type { TransitionName } from '../transitions.ts';
 /** Names a key of a map; job ids and attribute names cannot contain the separator. */
 export const memberPath = (map: string, key: string): string => `${map}#${key}`;
 
+export const isMemberPath = (attribute: string): boolean => attribute.includes('#');
+
 export const pathOf = (attribute: string): readonly [name: string, key?: string] => {
   const at = attribute.indexOf('#');
   return at < 0 ? [attribute] : [attribute.slice(0, at), attribute.slice(at + 1)];
@@ -20,6 +22,8 @@ export interface RowWrite {
   /** Another attribute's value, or `otherwise` if absent, plus a number. */
   readonly sum?: Readonly<Record<string, Sum>>;
   readonly remove?: readonly string[];
+  /** What it makes of an absent row, if that is known already. */
+  readonly creates?: Row;
   /** Replies cost bytes and parsing. */
   readonly returns: 'nothing' | 'changed' | 'row';
 }

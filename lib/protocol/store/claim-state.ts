@@ -11,21 +11,15 @@ type KeptName = 'checkpoint' | 'progress';
 export class ClaimState {
   readonly #bytes: Record<KeptName, number>;
   readonly #rest: number;
-  readonly #slots: Record<KeptName, Slots | undefined>;
+  readonly #claim: Claim;
+  readonly #slots: Partial<Record<KeptName, Slots>> = {};
   hasProgressed = false;
 
-  constructor({ attempt, rowAtClaim }: Claim) {
+  constructor(claim: Claim) {
+    const { rowAtClaim } = claim;
+    this.#claim = claim;
     this.#rest = rowAtClaim?.bytes ?? USUAL_ROW_BYTES;
     this.#bytes = { checkpoint: rowAtClaim?.checkpointBytes ?? 0, progress: rowAtClaim?.progressBytes ?? 0 };
-    const first = (name: KeptName) =>
-      rowAtClaim &&
-      firstSlots({
-        kind: dataKinds[name],
-        createdAt: rowAtClaim.createdAt,
-        attempt,
-        pointsTo: rowAtClaim.pointsTo[name],
-      });
-    this.#slots = { checkpoint: first('checkpoint'), progress: first('progress') };
   }
 
   hasRoomFor(name: KeptName | 'result', text: string): boolean {
@@ -36,7 +30,7 @@ export class ClaimState {
   }
 
   takeSlot(name: KeptName, newPlace: () => string): Slots {
-    const slot = takeSlot(this.#slots[name], newPlace);
+    const slot = takeSlot(this.#slots[name] ?? this.#firstSlots(name), newPlace);
     this.#slots[name] = slot;
     return slot;
   }
@@ -44,5 +38,12 @@ export class ClaimState {
   wrote(name: KeptName, value: unknown, slot?: Slots): void {
     this.#bytes[name] = attributeBytes(name, value);
     if (slot !== undefined) this.#slots[name] = settledAt(this.#slots[name], slot);
+  }
+
+  #firstSlots(name: KeptName): Slots | undefined {
+    const { attempt, rowAtClaim } = this.#claim;
+    if (rowAtClaim === undefined) return undefined;
+    const { createdAt, pointsTo } = rowAtClaim;
+    return firstSlots({ kind: dataKinds[name], createdAt, attempt, pointsTo: pointsTo[name] });
   }
 }

@@ -21,11 +21,7 @@ export function firstSlots(
   { size, claims } = { size: SLOTS, claims: CLAIMS },
 ): Slots {
   const place = `${claim.kind}${claim.createdAt.toString(36)}.${claim.attempt % claims}`;
-  // Most claims point nowhere.
-  const settled =
-    claim.pointsTo === undefined
-      ? -1
-      : Array.from({ length: size }, (_, slot) => `${place}.${slot}`).indexOf(claim.pointsTo);
+  const settled = Array.from({ length: size }, (_, slot) => `${place}.${slot}`).indexOf(claim.pointsTo ?? '');
   return { place, taken: settled + 1, settled: Math.max(0, settled) };
 }
 

@@ -2,11 +2,11 @@ import { Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import type { Alarm, Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus, type IRuleTarget, type Rule } from 'aws-cdk-lib/aws-events';
-import {
+import type {
   EventSourceMapping,
-  type IFunction,
-  type Function as LambdaFunction,
-  type ProvisionedPollerConfig,
+  IFunction,
+  Function as LambdaFunction,
+  ProvisionedPollerConfig,
 } from 'aws-cdk-lib/aws-lambda';
 import type { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
@@ -21,12 +21,13 @@ import type { PoolMetricName } from '../wire/metrics.ts';
 import { didYouMean } from '../wire/nearest.ts';
 import { DEFAULT_POOL, type Pools } from '../wire/pools.ts';
 import { DEAD_LETTER_BATCH_SIZE, WAKE_BATCH_SIZE } from '../wire/queues.ts';
-import { type AccessTargets, functionAccess, grantAccess } from './access.ts';
+import { type AccessTargets, functionAccess } from './access.ts';
 import { acknowledgeCompliance } from './acknowledge.ts';
 import { adoptWorker } from './adopt-worker.ts';
 import type { FunctionName } from './bundling.ts';
 import { type DoneListener, ListenedTypes, ruleForDone } from './done-listeners.ts';
 import { refusedChanges } from './escape-hatches.ts';
+import { feed } from './feed.ts';
 import { allowLogs, createDeadLetter, createReaper, createWorker, warnOfStarvedReaper } from './functions.ts';
 import { addQueues, addWakeQueue } from './job-queues.ts';
 import { addSchedules, createScheduleGroup, type JobSchedules } from './job-schedules.ts';
@@ -151,8 +152,21 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       fn: worker,
       source: this.#feedWorker(alias ?? worker, targets, props.workerPollers),
     };
-    this.deadLetterSource = this.#feedDeadLetter(targets);
-    this.wakeSource = this.#feedReaper(targets);
+    const ofDeadLetters = { target: this.deadLetterFunction, access: functionAccess['dead-letter'], targets };
+    this.deadLetterSource = feed(
+      this,
+      'DeadLetterSource',
+      { queue: this.deadLetterQueue, ...ofDeadLetters },
+      { batchSize: DEAD_LETTER_BATCH_SIZE, reportBatchItemFailures: true },
+    );
+    const ofWakes = { target: this.reaperFunction, access: functionAccess.reaper, targets };
+    // With a maximum concurrency, Lambda would never slow its polling of an idle queue.
+    this.wakeSource = feed(
+      this,
+      'WakeSource',
+      { queue: this.wakeQueue, ...ofWakes },
+      { batchSize: WAKE_BATCH_SIZE },
+    );
     this.pools = addCompute(poolQueues, { jobs: this, props, targets, environment: this.environment });
     this.schedule = scheduleReaper(this, this);
     this.schedules =
@@ -249,16 +263,10 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
     };
   }
 
-  #feedWorker(
-    worker: IFunction,
-    targets: AccessTargets,
-    pollers: ProvisionedPollerConfig | undefined,
-  ): EventSourceMapping {
+  #feedWorker(target: IFunction, targets: AccessTargets, pollers: ProvisionedPollerConfig | undefined) {
     const { batchSize, batchWindowMs, workerConcurrency } = this.settings;
-    const grant = grantAccess(worker, functionAccess.worker, targets);
-    const source = new EventSourceMapping(this, 'WorkerSource', {
-      target: worker,
-      eventSourceArn: this.queue.queueArn,
+    const fed = { queue: this.queue, target, access: functionAccess.worker, targets };
+    return feed(this, 'WorkerSource', fed, {
       batchSize,
       maxBatchingWindow: Duration.millis(batchWindowMs),
       // Lambda allows only one of the two.
@@ -266,32 +274,6 @@ export class LeaseholdJobs extends MeteredConstruct implements Sharded {
       provisionedPollerConfig: pollers,
       reportBatchItemFailures: true,
     });
-    grant.applyBefore(source);
-    return source;
-  }
-
-  #feedDeadLetter(targets: AccessTargets): EventSourceMapping {
-    const grant = grantAccess(this.deadLetterFunction, functionAccess['dead-letter'], targets);
-    const source = new EventSourceMapping(this, 'DeadLetterSource', {
-      target: this.deadLetterFunction,
-      eventSourceArn: this.deadLetterQueue.queueArn,
-      batchSize: DEAD_LETTER_BATCH_SIZE,
-      reportBatchItemFailures: true,
-    });
-    grant.applyBefore(source);
-    return source;
-  }
-
-  /** With a maximum concurrency, Lambda would never slow its polling of an idle queue. */
-  #feedReaper(targets: AccessTargets): EventSourceMapping {
-    const grant = grantAccess(this.reaperFunction, functionAccess.reaper, targets);
-    const source = new EventSourceMapping(this, 'WakeSource', {
-      target: this.reaperFunction,
-      eventSourceArn: this.wakeQueue.queueArn,
-      batchSize: WAKE_BATCH_SIZE,
-    });
-    grant.applyBefore(source);
-    return source;
   }
 }
 

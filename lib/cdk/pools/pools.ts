@@ -1,13 +1,14 @@
 import { Duration } from 'aws-cdk-lib';
 import type { FargateService } from 'aws-cdk-lib/aws-ecs';
-import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { EventSourceMapping, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
 import { poolVariables } from '../../wire/environment.ts';
 import type { Pools } from '../../wire/pools.ts';
-import { type AccessTargets, functionAccess, grantAccess } from '../access.ts';
+import { type AccessTargets, functionAccess } from '../access.ts';
 import { adoptWorker } from '../adopt-worker.ts';
+import { feed } from '../feed.ts';
 import { createWorker } from '../functions.ts';
 import { addJobQueue } from '../job-queues.ts';
 import { LeaseholdGrants } from '../leasehold-grants.ts';
@@ -110,15 +111,12 @@ function computeOf(
           { ...props, environment, logLevel: settings.logLevel },
         )
       : adoptWorker(own, settings, environment);
-  const grant = grantAccess(workerFunction, functionAccess.worker, targets);
-  const workerSource = new EventSourceMapping(home, 'WorkerSource', {
-    target: workerFunction,
-    eventSourceArn: queue.queueArn,
+  const fed = { queue, target: workerFunction, access: functionAccess.worker, targets };
+  const workerSource = feed(home, 'WorkerSource', fed, {
     batchSize: settings.batchSize,
     maxBatchingWindow: Duration.millis(settings.batchWindowMs),
     maxConcurrency: max,
     reportBatchItemFailures: true,
   });
-  grant.applyBefore(workerSource);
   return { workerFunction, workerSource };
 }

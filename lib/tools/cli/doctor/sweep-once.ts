@@ -1,12 +1,10 @@
-import { clientConfig } from '../../../aws/client-defaults.ts';
 import { systemRandom } from '../../../aws/clock.ts';
 import { decideReap, lapseLimit, type ReapVerdict } from '../../../protocol/decisions/decide-reap.ts';
 import type { LeaseEntry } from '../../../protocol/job.ts';
-import type { Events, Telemetry } from '../../../protocol/ports.ts';
+import type { Telemetry } from '../../../protocol/ports.ts';
 import { allShards } from '../../../protocol/shards.ts';
 import { allLeases } from '../../../protocol/store/all-leases.ts';
 import type { SweepResult } from '../../../reaper/sweep.ts';
-import { resourceVariables } from '../../../wire/environment.ts';
 import { counted } from '../../inspect/counted.ts';
 import { formatAge, formatDuration } from '../../inspect/format-duration.ts';
 import { shortWorkerOf } from '../../inspect/worker-name.ts';
@@ -34,7 +32,7 @@ export async function sweepOnce({ terminal }: CliContext, system: System, output
       store,
       queue,
       telemetry,
-      events: await eventsPort(system, telemetry),
+      events: system.events ?? { publish: async () => {} },
       clock: terminal.clock,
       random: systemRandom,
       settings,
@@ -64,21 +62,6 @@ const notesOnly = (output: Output): Telemetry => ({
   count: () => {},
   gauge: () => {},
 });
-
-async function eventsPort({ found, settings }: System, telemetry: Telemetry): Promise<Events> {
-  const [{ createEventBridgeEvents, noEvents }, { EventBridgeClient }] = await Promise.all([
-    import('../../../aws/eventbridge.ts'),
-    import('@aws-sdk/client-eventbridge'),
-  ]);
-  const busName = found.environment[resourceVariables.eventBusName];
-  if (!busName || !settings.eventsEnabled) return noEvents;
-  return createEventBridgeEvents({
-    busName,
-    serviceName: found.environment[resourceVariables.serviceName] ?? found.tableName,
-    telemetry,
-    client: new EventBridgeClient({ maxAttempts: 1, ...clientConfig(found.environment, 'EVENTBRIDGE') }),
-  });
-}
 
 function report(output: Output, result: SweepResult, now: number): void {
   const { colors } = output;

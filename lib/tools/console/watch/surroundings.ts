@@ -20,10 +20,10 @@ export class Surroundings {
   #ageMs: number | undefined;
   #reaper: HealthSigns['reaper'];
   #pools: HealthSigns['pools'];
-  #untakenPools = new Map<string, number>();
+  readonly #untakenSince = new Map<string, number>();
   control = noControl;
   #readAt = Number.NEGATIVE_INFINITY;
-  #untakenSince: number | undefined;
+  #untakenMs = 0;
 
   constructor(options: Options) {
     this.#options = options;
@@ -49,7 +49,10 @@ export class Surroundings {
       this.#orUnknown(poolsOf && (() => poolsOf(running()))),
     ]);
     this.control = parseControl(control);
-    this.#pools = pools?.map((pool) => ({ ...pool, untakenMs: this.#untakenOf(pool) }));
+    this.#pools = pools?.map((pool) => ({
+      ...pool,
+      untakenMs: this.#untakenOf(pool.name, pool.queue, pool.running.count),
+    }));
     this.#queue = pools === undefined ? queue : depthOf(pools);
     this.#ageMs = ageMs;
     this.#reaper = row === undefined ? undefined : parseReaperRow(row);
@@ -57,25 +60,22 @@ export class Surroundings {
 
   /** Notes since when messages wait while no worker takes one. */
   judge(running: number): void {
-    const { visible = 0, inFlight = 0 } = this.#queue ?? {};
-    const isUntaken = visible > 0 && inFlight === 0 && running === 0;
-    this.#untakenSince = isUntaken ? (this.#untakenSince ?? this.#options.clock.monotonic()) : undefined;
+    this.#untakenMs = this.#untakenOf('', this.#queue, running);
   }
 
-  #untakenOf({ name, queue, running }: NonNullable<HealthSigns['pools']>[number]): number {
+  #untakenOf(pool: string, queue: QueueDepth = NO_QUEUE, running: number): number {
     const now = this.#options.clock.monotonic();
-    const isUntaken = queue !== undefined && queue.visible > 0 && queue.inFlight + running.count === 0;
-    if (!isUntaken) this.#untakenPools.delete(name);
-    else if (!this.#untakenPools.has(name)) this.#untakenPools.set(name, now);
-    return now - (this.#untakenPools.get(name) ?? now);
+    const isUntaken = queue.visible > 0 && queue.inFlight + running === 0;
+    if (!isUntaken) this.#untakenSince.delete(pool);
+    else if (!this.#untakenSince.has(pool)) this.#untakenSince.set(pool, now);
+    return now - (this.#untakenSince.get(pool) ?? now);
   }
 
   signs(): Pick<HealthSigns, 'queue' | 'oldestMessageMs' | 'untakenMs' | 'reaper' | 'pools'> {
-    const since = this.#untakenSince;
     return {
       queue: this.#queue,
       oldestMessageMs: this.#ageMs,
-      untakenMs: since === undefined ? 0 : this.#options.clock.monotonic() - since,
+      untakenMs: this.#untakenMs,
       reaper: this.#reaper,
       pools: this.#pools,
     };

@@ -4,7 +4,7 @@ import { Duration, RemovalPolicy, Size, Stack } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Architecture, LayerVersion, RecursiveLoop, Tracing } from 'aws-cdk-lib/aws-lambda';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jobsTableInput } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
@@ -12,19 +12,16 @@ import {
   newApp,
   projectRoot,
   resourceOf,
-  type Synthesized,
   someJobs,
   synthesize,
   synthesizeIn,
+  standard as usual,
   withoutValidation,
 } from './support.ts';
 
 withoutValidation();
 
-let standard: Synthesized;
-beforeAll(() => {
-  standard = synthesize();
-});
+const standard = usual();
 
 describe('the table', () => {
   it('has the keys, indexes and projections that the store was tested with', () => {

@@ -19,6 +19,7 @@ import {
   synthesize,
   synthesizeJobs,
   synthesizeWithoutWorker,
+  standard as usual,
   withoutValidation,
 } from './support.ts';
 
@@ -51,10 +52,7 @@ const ownMetrics = (widgets: readonly Widget[]): string[] =>
 
 const nightly = { type: 'report', cron: '0 3 * * ? *' };
 
-let standard: Synthesized;
-beforeAll(() => {
-  standard = synthesize();
-});
+const standard = usual();
 
 describe('metrics', () => {
   it.each(metricNames)('%s has the same name in emitter and contract', (name) => {

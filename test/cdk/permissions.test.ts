@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { permissionsOf, statementsOf } from './policies.ts';
-import { type Synthesized, synthesize, withoutValidation } from './support.ts';
+import { standard as usual, withoutValidation } from './support.ts';
 
 withoutValidation();
 
-let standard: Synthesized;
-beforeAll(() => {
-  standard = synthesize();
-});
+const standard = usual();
 
 const ownLogs = (name: string) => [`logs:CreateLogStream on ${name}Logs`, `logs:PutLogEvents on ${name}Logs`];
 

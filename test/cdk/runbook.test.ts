@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { granteeAccess } from '../../lib/cdk/access.ts';
 import { settingNames } from '../../lib/settings/settings.ts';
 import { metrics } from '../../lib/wire/metrics.ts';
-import { flat, projectRoot, resourceOf, synthesize, withoutValidation } from './support.ts';
+import { flat, projectRoot, resourceOf, standard, synthesize, withoutValidation } from './support.ts';
 
 withoutValidation();
 
 const read = (file: string) => readFileSync(join(projectRoot, file), 'utf8');
 const runbook = read('docs/operating/runbook.md');
-const made = synthesize();
+const made = standard();
 
 /** Everything in backticks outside of the fenced example. */
 const quotes = [
@@ -63,7 +63,7 @@ describe('the runbook speaks only of what is there', () => {
   });
 
   it('as to permissions and their resources', () => {
-    const actions = JSON.stringify(synthesize().template.toJSON());
+    const actions = JSON.stringify(standard().template.toJSON());
     const named = quotes.filter((text) => /^(sqs|kms|dynamodb|lambda):\w+$/.test(text));
     expect(named.length).toBeGreaterThan(1);
     const withKey = read('lib/cdk/access.ts');

@@ -3,7 +3,15 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
 import type { Schedules } from '../../lib/client/schedules/schedule.ts';
 import { deploymentTags, scheduleGroupOf } from '../../lib/wire/schedule-group.ts';
-import { flat, resourceOf, someEnv, synthesize, synthesizeJobs, withoutValidation } from './support.ts';
+import {
+  flat,
+  resourceOf,
+  someEnv,
+  standard,
+  synthesize,
+  synthesizeJobs,
+  withoutValidation,
+} from './support.ts';
 
 withoutValidation();
 
@@ -104,7 +112,7 @@ describe('recurring jobs', () => {
   });
 
   it('have a group in every deployment, whose tags tell the command line where table and queue are', () => {
-    const made = synthesize();
+    const made = standard();
     const [group] = Object.values(made.template.findResources('AWS::Scheduler::ScheduleGroup'));
     const { tableName, queueUrl, eventBusName } = deploymentTags;
     const named = Object.fromEntries(

@@ -73,6 +73,13 @@ export const synthesizeJobs = (
     { env: someEnv },
   );
 
+let standardStack: Synthesized | undefined;
+/** The stack with the defaults, once for all suites of a process: they only look. */
+export const standard = (): Synthesized => {
+  standardStack ??= synthesize();
+  return standardStack;
+};
+
 /** Where containers work, and no function. */
 export const synthesizeWithoutWorker = (): Synthesized =>
   synthesizeJobs(() => ({ jobs: undefined, worker: 'none' }));

@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type AlarmProperties, alarmsOf, metricsIn } from './alarms-of.ts';
-import { flat, type Resource, type Synthesized, synthesize, withoutValidation } from './support.ts';
+import { flat, type Resource, standard as usual, withoutValidation } from './support.ts';
 
 withoutValidation();
 
-let standard: Synthesized;
-let resources: readonly [id: string, Resource][];
-beforeAll(() => {
-  standard = synthesize();
-  resources = Object.entries(standard.template.toJSON().Resources);
-});
+const standard = usual();
+const resources: readonly [id: string, Resource][] = Object.entries(standard.template.toJSON().Resources);
 
 /** Properties of all resources of a type, by the construct's own names for them. */
 const ofType = (type: string) =>

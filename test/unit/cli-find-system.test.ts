@@ -90,16 +90,6 @@ describe('by the name of a service', () => {
   });
 });
 
-it('finds the console of a local stack whose variables are in the shell', () => {
-  writeState(JSON.stringify({ ...local, consoleUrl: 'http://127.0.0.1:7/#token=x' }));
-  const shell = { LEASEHOLD_TABLE_NAME: 'local-table', LEASEHOLD_QUEUE_URL: local.queueUrl };
-  expect(findSystem({}, shell, folder).consoleUrl).toBe('http://127.0.0.1:7/#token=x');
-  expect(
-    findSystem({}, { ...shell, LEASEHOLD_QUEUE_URL: 'http://127.0.0.1:9/other' }, folder).consoleUrl,
-  ).toBeUndefined();
-  expect(findSystem({}, deployed, folder).consoleUrl).toBeUndefined();
-});
-
 it('reaches a local stack by its own endpoints and credentials, never by those of the shell', () => {
   writeState(JSON.stringify(local));
   const shell = { AWS_ACCESS_KEY_ID: 'real', AWS_ENDPOINT_URL_DYNAMODB: 'https://real' };

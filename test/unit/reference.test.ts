@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LeaseholdJobs } from '../../lib/cdk/index.ts';
 import { LeaseholdGrants } from '../../lib/cdk/leasehold-grants.ts';
-import { settingNames } from '../../lib/settings/settings.ts';
 import { publicExports } from '../support/reference-page.ts';
 
 const all = publicExports();
@@ -40,13 +39,6 @@ it.each([
   const code = codeOf(name);
   expect(membersOf(prototype).filter((member) => !code.includes(` ${member}(`))).toEqual([]);
   expect(code).not.toContain('#');
-});
-
-it('the reference has a prop of LeaseholdJobs for every setting', () => {
-  const code = codeOf('LeaseholdJobsProps');
-  const missing = settingNames.filter((name) => !code.includes(`readonly ${name.replace(/Ms$/, '')}?: `));
-  expect(missing).toEqual([]);
-  expect(code).toContain('readonly jobs?: ');
 });
 
 it('the reference has the fields of errors, and the constructors of those that handlers throw', () => {

@@ -65,12 +65,6 @@ describe('any request', () => {
       expect(usual.middlewareStack.identify().join()).toContain('loggerMiddleware');
     for (const ours of [dynamoDb, sqs]) expect(ours.middlewareStack.identify().join()).not.toMatch(/logger/i);
   });
-
-  it('reuses the middleware that the client has assembled, and hashes no message', () => {
-    const { dynamoDb, sqs } = recording();
-    expect([dynamoDb.config.cacheMiddleware, sqs.config.cacheMiddleware]).toEqual([true, true]);
-    expect(sqs.config.md5).toBe(false);
-  });
 });
 
 describe('a request to DynamoDB', () => {

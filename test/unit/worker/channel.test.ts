@@ -72,18 +72,6 @@ describe('what a cell says', () => {
   ] as [unknown, unknown][])('is read as far as it can be: %#', (said, heard) => {
     expect(readFromCell([said], limits)).toEqual([heard]);
   });
-
-  it('is left out where it is larger than a row could keep; but for a result, without which a run has no end', () => {
-    const said = [
-      { kind: 'save', run: 1, checkpoint: 'x'.repeat(1001) },
-      { kind: 'ended', run: 1, end: { kind: 'returned', result: 'x'.repeat(1001) } },
-      { kind: 'save', run: 1, checkpoint: 'x'.repeat(1000) },
-    ];
-    expect(readFromCell(said, limits)).toMatchObject([
-      { kind: 'ended', end: { kind: 'threw' } },
-      { kind: 'save' },
-    ]);
-  });
 });
 
 it('a cell keeps the options that load its code, and drops debuggers, heaps and watchers', () => {

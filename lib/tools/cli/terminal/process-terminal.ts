@@ -51,7 +51,7 @@ const columnsOf = ({ isTTY, columns }: { readonly isTTY: boolean; readonly colum
 
 const cursorUpAndClear = (lines: number) => `\u001b[${lines}A\u001b[0J`;
 
-/** NO_COLOR overrides FORCE_COLOR, which overridesdetection. */
+/** NO_COLOR overrides FORCE_COLOR, which overrides detection. */
 function wantsColors(env: Readonly<Record<string, string | undefined>>, isScreen: boolean): boolean {
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '' && env.FORCE_COLOR !== '0') return true;

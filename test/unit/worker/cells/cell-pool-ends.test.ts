@@ -166,13 +166,4 @@ describe('a host that closes', () => {
     await closing;
     expect([closed(), ticking.every, puppets.length]).toEqual([1, undefined, 2]);
   });
-
-  it('blames nothing on the jobs module for a cell that was not ready yet, and starts none', async () => {
-    const { cells, clock, puppets, telemetry, die } = puppetPool({ onClosed: undefined });
-    const closing = cells.close();
-    await die(0);
-    await closing;
-    await clock.advance(60_000);
-    expect([puppets.length, telemetry.total('CellsUnready'), telemetry.lines]).toEqual([1, 0, []]);
-  });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../support/random.ts';
 import type { ChaosEvent } from './evidence.ts';
-import { cellsOf, type FleetMember } from './fleet-hosts.ts';
+import type { FleetMember } from './fleet-hosts.ts';
 import type { Mood } from './mood.ts';
 
 interface Targets {
@@ -51,7 +51,7 @@ export async function disturb(
         });
       },
     );
-  const cells = () => hosts.flatMap(cellsOf);
+  const cells = () => hosts.flatMap(({ process }) => process.cells());
   await Promise.allSettled([
     again(
       () => between([0.5, 1.5]) * (60 / (cellDeaths * Math.max(1, cells().length))),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import type { FaultRule } from '../support/faults.ts';
 import { type MortalProcess, programs, startMortalProcess } from '../support/mortal-process.ts';
 import { derivedSeed, type SeededRandom } from '../support/random.ts';
 import type { ChaosSystem } from './chaos-system.ts';
@@ -16,22 +17,29 @@ export interface Member {
 
 const CLOCK = join(import.meta.dirname, 'skewed-clock.ts');
 
-export async function startMember(
-  kind: Member['kind'],
-  context: {
-    readonly system: ChaosSystem;
-    readonly sqs: FaultProxy;
-    readonly seed: number;
-    readonly number: number;
-    readonly random: SeededRandom;
-  },
-): Promise<Member> {
-  const { system, sqs, seed, number, random } = context;
+export interface MemberContext {
+  readonly system: ChaosSystem;
+  readonly sqs: FaultProxy;
+  readonly seed: number;
+  readonly number: number;
+  readonly random: SeededRandom;
+}
+
+export async function startMember(kind: Member['kind'], context: MemberContext): Promise<Member> {
   const mood: Mood = { calm: false, partitioned: false };
+  return { ...(await startMemberBehind([moodyRule(mood)], kind, context)), mood };
+}
+
+/** Behind a proxy with these rules on its way to the table. */
+export async function startMemberBehind(
+  rules: readonly FaultRule[],
+  kind: Member['kind'],
+  { system, sqs, seed, number, random }: MemberContext,
+): Promise<Omit<Member, 'mood'>> {
   const proxy = await startFaultProxy({
     target: system.dynamodb,
     seed: derivedSeed(seed, `${kind} ${number}`),
-    rules: [moodyRule(mood)],
+    rules,
   });
   const farthest = Math.floor(system.settings.skewMs / 2);
   const process = startMortalProcess({
@@ -42,7 +50,7 @@ export async function startMember(
     },
     execArgv: ['--import', CLOCK],
   });
-  return { kind, process, proxy, mood };
+  return { kind, process, proxy };
 }
 
 export const CELL_KILLED = 'cell killed';

@@ -68,7 +68,7 @@ export async function runFleet(options: FleetOptions): Promise<FleetReport> {
   const random = seededRandom(derivedSeed(seed, 'fleet'));
   const system = await startChaosSystem(fleetSettings);
   const [storeOutage, queueOutage] = [{ partitioned: false }, { partitioned: false }];
-  const sqs = await startLatency('sqs', system.sqs, seed, queueOutage);
+  const sqs = await startLatency(system.sqs, seed, queueOutage);
   const events: ChaosEvent[] = [];
   const note = (event: Omit<ChaosEvent, 'at'>) => {
     events.push({ at: now(), ...event });

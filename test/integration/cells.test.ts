@@ -11,6 +11,7 @@ import { readClock } from '../../lib/worker/run/lease-clock.ts';
 import { cellStage, deathOf, resultOf, type StageOptions, until } from '../support/cell-stage.ts';
 import { isDeep } from '../support/depth.ts';
 import { isAlive } from '../support/is-alive.ts';
+import { childrenOf, isCell } from '../support/mortal-process.ts';
 
 let open: Cells[] = [];
 const stage = (options?: StageOptions) => {
@@ -117,27 +118,6 @@ describe('a cell', () => {
       await until(() => !isAlive(child));
     },
   );
-});
-
-describe('a host without a place for what it shares with its cells', () => {
-  it('goes on with the cells that it has, and starts others as soon as there is room', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'leasehold-shared-'));
-    const { start, telemetry } = stage({ folders: [folder] });
-    const neighbour = start('return', { ms: 2000 });
-    await resultOf(start('return'));
-    rmdirSync(folder);
-    const next = start('return', {}, { maxInCell: 1 });
-    await until(() => telemetry.total('CellsUnready') > 0);
-    await resultOf(neighbour);
-    mkdirSync(folder);
-    await resultOf(next);
-    rmdirSync(folder);
-  });
-
-  it('says so when there never was one', async () => {
-    const { cells } = stage({ folders: [join(tmpdir(), 'leasehold-not-there')] });
-    await expect(cells.ready()).rejects.toThrow(/its process could not be started: ENOENT/);
-  });
 });
 
 describe('a cell of a host that is debugged', () => {
@@ -262,16 +242,11 @@ describe('a spare cell', () => {
 async function spareOf(used: number): Promise<number> {
   let found: number | undefined;
   await until(() => {
-    const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'latin1');
-    found = children
-      .split(' ')
-      .map(Number)
-      .find((pid) => pid > used && isCell(pid));
+    found = childrenOf(process.pid).find((pid) => pid > used && isCell(pid));
     return found !== undefined;
   });
   return found as number;
 }
-const isCell = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cell-main');
 
 describe('a schema', () => {
   it('is asked in the cell first thing in the run, and the handler gets its value', async () => {

@@ -415,21 +415,4 @@ describe('sending', () => {
     expect(run.stderr).toMatch(/line 5: a hint is not a job/);
     expect((await received()).map(({ body }) => body.jobId).sort()).toEqual(['a', 'b']);
   });
-
-  it('sends payload lines from stdin under one type', async () => {
-    const input = Array.from({ length: 25 }, (_, n) => JSON.stringify({ n })).join('\n');
-    const run = await system.run(['send', 'email', '--file', '-', '--max-attempts', '3', '--json'], {
-      input,
-    });
-    expect(run.json()).toEqual({ sent: 25, failed: 0, failures: [] });
-    const bodies = (await received()).map(({ body }) => body);
-    expect(bodies).toHaveLength(25);
-    expect(bodies[0]).toMatchObject({ type: 'email', maxAttempts: 3 });
-  });
-
-  it('says that a queue must be named', async () => {
-    const run = await system.run(['send', 'email', '1'], { environment: { LEASEHOLD_QUEUE_URL: '' } });
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain('--queue-url URL');
-  });
 });

@@ -98,18 +98,6 @@ describeOnEachEngine('the jobs table', (engine) => {
     );
   });
 
-  it('keeps a payload beside the row that one row cannot hold, alone and in a batch', async () => {
-    const payload = JSON.stringify('x'.repeat(410_000));
-    const big = () => ({ job: newJob(direct.jobId(), { payload }), owner: 'w/1' });
-    expect(await store.claim(big())).toMatchObject({ outcome: 'claimed', job: { payload } });
-    const small = { job: newJob(direct.jobId()), owner: 'w/2' };
-    expect(await store.claimMany([big(), small, big()])).toMatchObject([
-      { outcome: 'claimed', job: { payload } },
-      { outcome: 'claimed' },
-      { outcome: 'claimed', job: { payload } },
-    ]);
-  });
-
   describe('a batch', () => {
     it('does over by UpdateItem the statements that the engine could not read', async () => {
       proxy.use(
@@ -123,11 +111,6 @@ describeOnEachEngine('the jobs table', (engine) => {
       const { outcomes } = await claimAll(5);
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'claimed'));
       expect(proxy.counts).toEqual({ BatchExecuteStatement: 1, UpdateItem: 2 });
-    });
-
-    it('costs one request for 25 rows', async () => {
-      await claimAll(50);
-      expect(proxy.counts).toEqual({ BatchExecuteStatement: 2 });
     });
   });
 

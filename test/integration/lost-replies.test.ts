@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../lib/aws/clock.ts';
 import { StoreUnavailableError } from '../../lib/protocol/errors.ts';
-import { claimOf, type RunningJob } from '../../lib/protocol/job.ts';
+import type { RunningJob } from '../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { type JobTransitionName, jobTransitions } from '../../lib/protocol/transitions.ts';
@@ -95,14 +95,6 @@ describeOnOneEngine('a write whose reply was lost', (engine) => {
       const claimed = await claimAll(5);
       expect(claimed.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
       expect(proxy.tally.of('BatchExecuteStatement')).toMatchObject({ requests: 2, forwarded: 2 });
-    });
-
-    it('is recognised for each completion', async () => {
-      const claimed = await claimAll(5);
-      lose();
-      const ends = await store.completeMany(claimed.map((job) => ({ claim: claimOf(job), result: 1 })));
-      expect(ends).toEqual(claimed.map(() => ({ outcome: 'written' })));
-      expect(proxy.tally.of('BatchExecuteStatement').requests).toBe(2);
     });
 
     it('is recognized for each reclaim, whose lapse is counted once, and not for what another reaper did', async () => {

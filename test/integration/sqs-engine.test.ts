@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CreateQueueCommand,
-  DeleteMessageCommand,
   GetQueueUrlCommand,
   ListQueuesCommand,
   ReceiveMessageCommand,
@@ -47,25 +46,6 @@ describe('the SQS engine', () => {
     expect(created).toBe(`http://127.0.0.1:${engine.port}/000000000000/jobs`);
     expect(found.QueueUrl).toBe(created);
     expect(listed.QueueUrls).toEqual([created]);
-  });
-
-  it('takes a message from a client that knows only endpoint and region, and hands it out under the returned URL', async () => {
-    const url = await createQueue('jobs');
-    await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'hello' }));
-    const [message] = await receive(url);
-    expect(message?.Body).toBe('hello');
-    await client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle: message?.ReceiptHandle }));
-    expect(await receive(url, { WaitTimeSeconds: 0 })).toEqual([]);
-  });
-
-  it('serves a client that is configured by AWS_ENDPOINT_URL_SQS alone', async () => {
-    vi.stubEnv('AWS_ENDPOINT_URL_SQS', engine.endpoint);
-    const plain = new SQSClient({});
-    const { QueueUrl } = await plain.send(new CreateQueueCommand({ QueueName: 'jobs' }));
-    await plain.send(new SendMessageCommand({ QueueUrl, MessageBody: 'from the environment' }));
-    const { Messages } = await plain.send(new ReceiveMessageCommand({ QueueUrl }));
-    expect(Messages?.map((message) => message.Body)).toEqual(['from the environment']);
-    plain.destroy();
   });
 
   it('frees its port when stopped, with a long poll still open', async () => {

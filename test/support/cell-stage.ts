@@ -27,8 +27,6 @@ export interface StageOptions {
   readonly guard?: Guard;
   readonly jobs?: URL;
   readonly loadWithinMs?: number;
-  /** Where the files are that host and cells share. */
-  readonly folders?: readonly string[];
 }
 
 export interface StartedRun extends Run {
@@ -49,7 +47,6 @@ export function cellStage(options: StageOptions = {}) {
   const program = {
     file: CELL.pathname,
     execArgv: cellExecArgv(process.execArgv, heapBytes, options.isDebugged),
-    folders: options.folders,
   };
   const cells = createCellPool({
     ...{ clock: systemClock, telemetry, settings, serviceName: 'test', memoryBytes },

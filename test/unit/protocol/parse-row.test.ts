@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { BadRowError } from '../../../lib/protocol/errors.ts';
-import { claimOf, isFinished, type RunningJob } from '../../../lib/protocol/job.ts';
 import { parseJob, parseLeaseEntry } from '../../../lib/protocol/rows/parse-row.ts';
 import { row } from '../../support/rows.ts';
 
@@ -18,31 +17,6 @@ const problem = (parse: () => unknown): string => {
 const TERMS = ['leaseMs', 'maxAttempts', 'maxCrashes'];
 
 describe('a row as a job', () => {
-  it('has what its status needs, and nothing else', () => {
-    expect(parseJob(row())).toMatchObject({
-      status: 'pending',
-      notBefore: 0,
-      dispatches: 1,
-      leaseOwner: 'w/1',
-    });
-    const running = parseJob(row({ status: 'running' }));
-    expect(running).toMatchObject({ status: 'running', startedAt: 60_000, heartbeatAt: 61_000 });
-    expect(claimOf(running as RunningJob)).toEqual({
-      jobId: 'j1',
-      owner: 'w/1',
-      attempt: 1,
-      startedAt: 60_000,
-    });
-    const done = parseJob(row({ status: 'done', leaseUntil: undefined, result: '[1]' }));
-    expect(done).toMatchObject({ status: 'done', result: [1], finishedAt: 70_000, expiresAt: 2_000_000_000 });
-    expect('leaseUntil' in done).toBe(false);
-    expect([running, done].map(isFinished)).toEqual([false, true]);
-    expect(parseJob(row({ status: 'done', leaseOwner: undefined, startedAt: undefined }))).not.toHaveProperty(
-      'leaseOwner',
-    );
-    expect(parseJob(row({ status: 'cancelled' }))).toMatchObject({ status: 'cancelled' });
-  });
-
   it('keeps the text of a rejected message', () => {
     expect(parseJob(row({ status: 'failed', rawText: '{', rawBytes: 1, rawSha256: 'ab' }))).toMatchObject({
       rawMessage: { text: '{', bytes: 1, sha256: 'ab' },

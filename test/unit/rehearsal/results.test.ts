@@ -5,8 +5,6 @@ import { metrics } from '../../../lib/wire/metrics.ts';
 import { DRIVEN_ALARMS } from '../../../rehearsal/alarms.ts';
 import { judgeChain, LATE_MS } from '../../../rehearsal/chain.ts';
 import { judgeLapses, RECLAIM_DELAY_MS, RECOVERY_MS } from '../../../rehearsal/lapses.ts';
-import { resultsText, tally } from '../../../rehearsal/results.ts';
-import type { StepResult } from '../../../rehearsal/step-runner.ts';
 
 const doc = (name: string) => readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', name), 'utf8');
 
@@ -39,39 +37,5 @@ describe('a measured bound', () => {
         rows.find((row) => row.includes(`| ${title} |`)),
         title,
       ).toContain(`| ${title} | ${minutes} min |`);
-  });
-});
-
-describe('the results file', () => {
-  const results: StepResult[] = [
-    { name: 'deploy', title: 'deploy it', outcome: 'passed', ms: 61_500, notes: [] },
-    { name: 'lapses', title: 'a | b', outcome: 'failed', ms: 5, notes: ['late\n  by much', 'p50'] },
-    { name: 'alarms', title: 'alarms', outcome: 'skipped', ms: 0, notes: ['needs alarms'] },
-  ];
-  const startedAt = new Date('2027-02-03T04:05:06.789Z');
-
-  it('has one row for each step, and what became of the stack', () => {
-    const text = resultsText({
-      startedAt,
-      version: '1.2.3',
-      region: 'eu-west-1',
-      results,
-      ending: 'It is gone.',
-    });
-    expect(text.split('\n')).toEqual([
-      '# Rehearsal of Leasehold 1.2.3 in eu-west-1',
-      '',
-      'Started 2027-02-03T04:05:06.789Z. 3 steps: 1 passed, 1 failed, 1 skipped.',
-      '',
-      '| step | what | outcome | time | seen |',
-      '|---|---|---|---|---|',
-      '| deploy | deploy it | passed | 61.50 s |  |',
-      '| lapses | a \\| b | failed | 0.01 s | late by much<br>p50 |',
-      '| alarms | alarms | skipped |  | needs alarms |',
-      '',
-      'It is gone.',
-      '',
-    ]);
-    expect(tally([])).toBe('0 steps: .');
   });
 });

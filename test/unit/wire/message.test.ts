@@ -30,32 +30,6 @@ describe('a job message', () => {
     });
   });
 
-  it('may say everything about its job', () => {
-    expect(
-      parseFields({
-        jobId: 'A.b_c-9',
-        type: 'report',
-        payload: { deep: [1, null, 'ü'] },
-        notBefore: now + 1,
-        leaseMs: 10_000,
-        maxAttempts: 25,
-        maxCrashes: 1,
-      }),
-    ).toEqual({
-      ok: true,
-      message: {
-        kind: 'job',
-        jobId: 'A.b_c-9',
-        type: 'report',
-        payload: '{"deep":[1,null,"ü"]}',
-        notBefore: now + 1,
-        leaseMs: 10_000,
-        maxAttempts: 25,
-        maxCrashes: 1,
-      },
-    });
-  });
-
   it('counts a delay from the moment of sending, not of reading', () => {
     expect(parseFields({ type: 't', delayMs: 700 })).toMatchObject({ message: { notBefore: now + 200 } });
   });

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { connect } from '../../aws/connect.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
@@ -38,8 +38,6 @@ export interface DevOptions {
   readonly demo?: boolean;
   readonly data?: string;
   readonly engine?: DynamoDbEngineName;
-  /** Variables for handlers; those of the shell win. @default .env, where there is one */
-  readonly envFile?: string;
   readonly aws?: AwsOfHandlers;
   /** 0 if you run your own worker. @default 4 */
   readonly workers?: number;
@@ -87,7 +85,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       engine: options.engine,
       dataDir: options.data,
       aws: options.aws,
-      workerEnvironment: { ...readEnvFile(directory, options.envFile), ...process.env },
+      workerEnvironment: { ...readEnvFile(directory), ...process.env },
       keyDir: join(directory, '.cache'),
       ports,
     });
@@ -126,16 +124,9 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
   }
 }
 
-function readEnvFile(directory: string, given: string | undefined): NodeJS.Dict<string> {
-  const file = resolve(directory, given ?? '.env');
-  if (given === undefined && !existsSync(file)) return {};
-  try {
-    return parseEnv(readFileSync(file, 'utf8'));
-  } catch (cause) {
-    throw new LeaseholdError('ENV_FILE', `The file '${file}' of --env-file cannot be read. Name another`, {
-      cause,
-    });
-  }
+function readEnvFile(directory: string): NodeJS.Dict<string> {
+  const file = join(directory, '.env');
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
 /** Commands find a stack by its folder, so a second one would hide the first. */

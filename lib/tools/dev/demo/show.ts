@@ -32,8 +32,7 @@ export function introduction(
     pools = {},
     workers,
     aws = 'local',
-    envFile = '.env',
-  }: Pick<DevOptions, 'jobs' | 'pools' | 'workers' | 'aws' | 'envFile'> & {
+  }: Pick<DevOptions, 'jobs' | 'pools' | 'workers' | 'aws'> & {
     readonly types: readonly JobTypeSample[];
   },
 ): string {
@@ -56,7 +55,7 @@ export function introduction(
         ]),
     ...(jobs === undefined || workers === 0
       ? []
-      : [`  ${pc.bold('Handlers')}  see this shell's environment and ${envFile}; ${SEEN_AWS[aws]}`]),
+      : [`  ${pc.bold('Handlers')}  see this shell's environment and .env; ${SEEN_AWS[aws]}`]),
     '',
     ...(types.length === 0
       ? []

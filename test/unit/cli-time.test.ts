@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createOutput } from '../../lib/tools/cli/terminal/output.ts';
-import type { Terminal } from '../../lib/tools/cli/terminal/terminal.ts';
 import {
   formatDay,
   formatInstant,
@@ -50,24 +48,5 @@ describe('instants', () => {
     }
     expect(parseInstant('2h', at, 'ago')).toBe(at - 7_200_000);
     expect(parseInstant('2h', at, 'ahead')).toBe(at + 7_200_000);
-  });
-});
-
-describe('output', () => {
-  const written: string[] = [];
-  const on = (columns: number, hasColors = false) =>
-    ({
-      ...{ write: (text: string) => written.push(text), note: (text: string) => written.push(text) },
-      ...{ columns, noteColumns: columns, hasColors, noteHasColors: hasColors },
-    }) as unknown as Terminal;
-  const told = () => written.splice(0).join('').split('\n').slice(0, -1);
-
-  it('wraps notes and sentences between words, under their beginning', () => {
-    const output = createOutput(on(24), {});
-    output.say('· ', 'one two three four five six');
-    output.note(`a b\n  ${'x'.repeat(30)}`);
-    expect(told()).toEqual([
-      ...['· one two three four', '  five six', 'a b', `  ${'x'.repeat(22)}`, `  ${'x'.repeat(8)}`],
-    ]);
   });
 });

@@ -1,19 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cloudWatchMetrics } from '../../lib/tools/console/cloudwatch-metrics.ts';
-import { createTrend } from '../../lib/tools/console/watch/trend.ts';
 
 const NOW = 1_800_000_000_000;
-
-describe('what this console saw', () => {
-  it('counts reclaims, so that two at once are two', () => {
-    const trend = createTrend();
-    for (const at of [NOW - 1, NOW - 1, NOW - 2]) trend.count('reclaimed', at, NOW);
-    trend.measure('delayMs', NOW - 1, 2_300);
-    trend.measure('delayMs', NOW - 1, 900);
-    expect(trend.read('1h', NOW).lines.reclaimed?.at(-1)).toBe(3);
-    expect(trend.lastHour(NOW)).toMatchObject({ reclaimed: 3, reclaimDelayMs: 2_300 });
-  });
-});
 
 describe('what a deployment published', () => {
   const lines = {

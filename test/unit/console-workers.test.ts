@@ -30,12 +30,4 @@ describe('the workers of an account', () => {
       { name: 'host-1', state: 'busy', since: 50, jobs: ['a', 'b'] },
     ]);
   });
-
-  it('are stale on the tick on which their last lease ends, and are named the one silent longest first', () => {
-    const jobs = [running('a', 'host-1/x', 100), running('b', 'host-2/y', 99)];
-    const states = (now: number) =>
-      workerSummaries(jobs, now, settings).map(({ name, state }) => `${name} ${state}`);
-    expect(states(99)).toEqual(['host-2 stale', 'host-1 busy']);
-    expect(states(100)).toEqual(['host-2 stale', 'host-1 stale']);
-  });
 });

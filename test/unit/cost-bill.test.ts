@@ -48,10 +48,6 @@ describe('the bill of pools', () => {
   };
   const busy = (running: number) => ({ ...short, rate: running, durationMs: 1000 });
 
-  it('is nothing without one', () => {
-    expect([...linesOf({ functions: 0, containerHours: [] })]).toEqual([]);
-  });
-
   it('is alarms and idle polls for a pool of functions', () => {
     const lines = linesOf({ functions: 2, containerHours: [] });
     expect([...lines.keys()]).toEqual(['alarms of pools', 'idle polls of pools']);

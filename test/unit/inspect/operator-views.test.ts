@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJob } from '../../../lib/protocol/rows/parse-row.ts';
-import { factsOf, tellFacts } from '../../../lib/tools/inspect/facts.ts';
 import { leaseHolders } from '../../../lib/tools/inspect/lease-holders.ts';
 import { leasePhase } from '../../../lib/tools/inspect/lease-phase.ts';
-import { timelineOf } from '../../../lib/tools/inspect/timeline.ts';
 import { whyRefused } from '../../../lib/tools/inspect/why-refused.ts';
 import { leaseEntry, settings } from '../../support/jobs.ts';
 import { row } from '../../support/rows.ts';
@@ -58,33 +56,5 @@ describe('a refused act', () => {
     expect(why('revive', { status: 'failed', rawText: '{', rawBytes: 1, rawSha256: '' })).toContain(
       'could not be read',
     );
-  });
-});
-
-describe('the timeline of a job', () => {
-  const claim = (attempt: number, outcome: string) => ({
-    attempt,
-    owner: `w/${attempt}`,
-    from: attempt * 10,
-    to: attempt * 10 + 5,
-    outcome,
-  });
-  const told = (over: Record<string, unknown>) => {
-    const job = parseJob(row({ createdAt: 1, ...over }));
-    const events = timelineOf(job).map(
-      ({ kind, message, text }) => `${kind}: ${message}${text === undefined ? '' : `: ${text}`}`,
-    );
-    return { events, facts: tellFacts(factsOf(job), job.status).join(' | ') };
-  };
-
-  it('shows what the last lapse led to, and what remains of a job that resumed from a checkpoint', () => {
-    const lapsed = (status: string, more = {}) =>
-      told({ status, claim01: claim(1, 'lapsed'), ...more }).events.join(' | ');
-    expect(lapsed('failed', { lapses: 5 })).toContain('quarantined the job');
-    expect(lapsed('pending', { lastError: 'worker lease expired' })).not.toContain('expired');
-    expect(lapsed('cancelled')).toContain('cancelled the job, as an operator had asked');
-    expect(lapsed('pending')).toContain('reclaimed the job');
-    expect(told({ status: 'done', checkpointSeq: 3 }).facts).toContain('checkpoint 3 is saved |');
-    expect(told({ status: 'pending', checkpointSeq: 3 }).facts).toContain('continues from there');
   });
 });

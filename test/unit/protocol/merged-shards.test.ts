@@ -65,14 +65,4 @@ describe('several shards as one list', () => {
         expect(await ids({ newestFirst, from: place })).toBe(whole.slice(i + 1));
     },
   );
-
-  it('are read only as far as they are consumed', async () => {
-    const { table, queries } = stage();
-    const list = mergedShards(table, { shards: ['r0', 'r1'], pageSize: 2 });
-    const read = async () => {
-      await list.next();
-      return queries.length;
-    };
-    expect([await read(), await read(), await read(), await read()]).toEqual([2, 2, 2, 3]);
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResult } from '../../../lib/reaper/sweep.ts';
-import { isMissed, partOf, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
+import { partOf, planWake, wakeDelaySeconds } from '../../../lib/reaper/wake.ts';
 
 /** Half the skew and half the lease of the defaults. */
 const settings = {
@@ -18,17 +18,6 @@ const swept = (given: Partial<SweepResult> & { readonly overCap?: number } = {})
     overCap: given.overCap ?? 0,
   },
   ...given,
-});
-
-describe('a promised sweep', () => {
-  it.each([
-    ['was never promised', undefined, false],
-    ['is promised for no time at all', 0, false],
-    ['is late by exactly what is allowed', NOW - 5000, false],
-    ['is later than that', NOW - 5001, true],
-  ])('that %s counts as missed: %s, %s', (_, promisedAt, missed) => {
-    expect(isMissed(promisedAt, NOW)).toBe(missed);
-  });
 });
 
 describe('a tick', () => {

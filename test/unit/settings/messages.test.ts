@@ -35,13 +35,6 @@ describe('a setting that is refused', () => {
 });
 
 describe('two settings that are related', () => {
-  it.each([
-    { backoffBaseMs: 5_000, backoffCapMs: 5_000 },
-    { dispatchLeaseMs: 60_000, dispatchLeaseCapMs: 60_000 },
-  ])('may be equal where one is the other’s bound: %o', (given) => {
-    expect(resolveSettings(given)).toMatchObject(given);
-  });
-
   it('may not be equal where one must be less', () => {
     expect(refusal({ skewMs: 3_334, minLeaseMs: 10_002 }).message).toContain(
       'skewMs (3334) must be less than a third of minLeaseMs (10002)',

@@ -2,8 +2,11 @@ import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Filled with zeros at once, because a failed write on a full disk later would crash the host with all its jobs. */
-export function openUnnamedFile(bytes: number, folders: readonly string[] = [tmpdir(), '/dev/shm']): number {
+/**
+ * In memory if possible, because writing to a disk's file takes longer. Filled with zeros at once, because a failed write on
+ * a full disk later would crash the host with all its jobs.
+ */
+export function openUnnamedFile(bytes: number, folders: readonly string[] = ['/dev/shm', tmpdir()]): number {
   const [folder = '', ...others] = folders;
   try {
     const file = join(folder, `leasehold-${process.pid}-${Math.random().toString(36).slice(2)}`);

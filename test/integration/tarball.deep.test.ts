@@ -48,14 +48,10 @@ console.log(JSON.stringify([first, done.status, refused.status, refused.attempt]
 const asExpected = ['crashed', 'done', 'failed', 1];
 const lastLine = (said: string): unknown => JSON.parse(said.trim().split('\n').at(-1) ?? '');
 
-const installers: Readonly<Record<string, (project: FreshProject, ...packages: readonly string[]) => void>> =
-  {
-    npm: (project, ...packages) => void project.run('npm', 'install', ...packages),
-    pnpm: (project, ...packages) => void project.run('npx', '--yes', 'pnpm@10', 'add', ...packages),
-  };
-
-describe.each(Object.keys(installers))('the tarball, installed by %s into an empty folder', (installer) => {
-  const install = installers[installer] as (project: FreshProject, ...packages: readonly string[]) => void;
+/** npm installs it in the tests below. */
+describe('the tarball, installed by pnpm into an empty folder', () => {
+  const install = (project: FreshProject, ...packages: readonly string[]) =>
+    void project.run('npx', '--yes', 'pnpm@10', 'add', ...packages);
 
   it('runs a job as ES modules', MINUTES, () => {
     const project = freshProject('module');
@@ -96,7 +92,7 @@ it.each(['module', 'commonjs'] as const)(
   MINUTES,
   (type) => {
     const project = freshProject(type);
-    installers.npm?.(project, tarball);
+    project.run('npm', 'install', tarball);
     const load = (name: string, from: string) =>
       type === 'module' ? `import { ${name} } from '${from}';` : `const { ${name} } = require('${from}');`;
     const use = `${load('defineJob', 'leasehold')} ${load('testJob', 'leasehold/testing')}
@@ -107,7 +103,7 @@ it.each(['module', 'commonjs'] as const)(
     expect(lastLine(project.run('node', 'plain.js'))).toEqual(['done', []]);
     expect(existsSync(join(project.folder, 'node_modules', '@opentelemetry'))).toBe(false);
     const names = ['api@1.10.0', 'sdk-trace@3.1.1', 'context-async-hooks@3.1.1'];
-    installers.npm?.(project, ...names.map((name) => `@opentelemetry/${name}`));
+    project.run('npm', 'install', ...names.map((name) => `@opentelemetry/${name}`));
     project.write(
       'traced.js',
       `${load('context, trace', '@opentelemetry/api')}

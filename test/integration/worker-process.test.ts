@@ -8,7 +8,6 @@ import {
   type WorkerProcessOptions,
 } from '../../lib/worker/hosts/process-host.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
-import { patient as patientClient } from '../support/engines.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
 let stack: WorkerStack;
@@ -55,13 +54,11 @@ const patient = defineJob({
   },
 });
 
-/** Its requests may take their time: on a busy machine one that is given up would be made again, and counted. */
 const start = (
   registry: Registry = createRegistry([short, patient]),
   reaper?: WorkerProcessOptions['reaper'],
 ): WorkerProcess => {
-  const dynamodb = { ...patientClient, endpoint: stack.dynamodb.endpoint };
-  host = startWorkerProcess({ parts: stack.worker(registry, { dynamodb }), reaper, signals: false });
+  host = startWorkerProcess({ parts: stack.worker(registry), reaper, signals: false });
   return host;
 };
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `job-${i}`);
@@ -69,13 +66,6 @@ const sendAll = (jobIds: readonly string[], ms: number) =>
   Promise.all(jobIds.map((jobId) => stack.send('short', { ms }, { jobId })));
 const allDone = (jobIds: readonly string[]) =>
   Promise.all(jobIds.map((jobId) => stack.until(jobId, (job) => job?.status === 'done')));
-
-/** Requests to DynamoDB and SQS that are the worker's own. */
-const requests = () => {
-  const { ReceiveMessage = 0, DeleteMessageBatch = 0 } = stack.sqs.counts;
-  const writes = Object.values(stack.dynamodb.counts).reduce((sum, count) => sum + count, 0);
-  return writes + ReceiveMessage + DeleteMessageBatch;
-};
 
 describe('the process host', () => {
   it('runs up to its concurrency at the same time and keeps the results', async () => {
@@ -115,33 +105,6 @@ describe('the process host', () => {
     await stack.until('a', (job) => job?.checkpointSeq === 1);
     await expect.poll(() => stack.sqs.counts.DeleteMessageBatch ?? 0).toBe(1);
     expect(await stack.read('a')).toMatchObject({ status: 'running' });
-  });
-
-  it('needs less than half of the requests that a crowd of short jobs would need one by one', async () => {
-    // Those that run together end together: on a busy machine they would not, and be stored one by one.
-    let together = Promise.withResolvers<void>();
-    let started = 0;
-    const meeting = defineJob({
-      type: 'meeting',
-      payload: z.unknown(),
-      async run() {
-        const mine = together;
-        if (++started % 10 === 0) {
-          together = Promise.withResolvers<void>();
-          mine.resolve();
-        }
-        await mine.promise;
-      },
-    });
-    const jobIds = ids(100);
-    await Promise.all(jobIds.map((jobId) => stack.send('meeting', {}, { jobId })));
-    start(createRegistry([meeting]));
-    await allDone(jobIds);
-    // Claim, end, and what SQS takes ten of. How much less depends on how busy the machine is: the unit tests of the intake count exactly.
-    const oneByOne = 2 + 2 / 10;
-    expect(requests() / jobIds.length).toBeLessThan(oneByOne / 2);
-    // The look at the clock, and one at paused types every 10 s: none for a job.
-    expect(stack.dynamodb.counts.GetItem ?? 0).toBeLessThan(jobIds.length / 10);
   });
 
   it('refuses a stale result among good ones that are stored together', async () => {

@@ -55,6 +55,12 @@ describe('the clock guard', () => {
     expect(clock.offset()?.offsetMs).toBe(300);
   });
 
+  it('ignores a date that is none', () => {
+    const clock = guard();
+    clock.observe({ tookMs: 1, receivedAt: 2, date: 'yesterday' });
+    expect(clock.offset()).toBeUndefined();
+  });
+
   it.each([3_600_000, -3_600_000, 501])(
     'trusts no clock that stepped by %i ms before the next reply',
     (stepMs) => {

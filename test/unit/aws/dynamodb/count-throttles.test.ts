@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { BatchExecuteStatementCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { BatchExecuteStatementCommand, BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../../lib/aws/clock.ts';
 import { createDynamoDbClient } from '../../../../lib/aws/dynamodb/client.ts';
@@ -65,6 +65,15 @@ it('counts each attempt that was refused for load, also where the next one succe
     ),
   ).toHaveLength(2);
   expect(await throttlesOf(get(), refused('AccessDeniedException'))).toBeUndefined();
+});
+
+it('counts what a reply of success leaves undone for load', async () => {
+  const reads = new BatchGetItemCommand({ RequestItems: { jobs: { Keys: [{ jobId: { S: 'a' } }] } } });
+  const UnprocessedKeys = { jobs: { Keys: [{ jobId: { S: 'a' } }] } };
+  expect(await throttlesOf(reads, [200, { Responses: {}, UnprocessedKeys }])).toEqual([
+    'UnprocessedKeys of jobs',
+  ]);
+  expect(await throttlesOf(reads, [200, { Responses: {}, UnprocessedKeys: {} }])).toBeUndefined();
 });
 
 /** Exceptions differ in how they spell the list. */

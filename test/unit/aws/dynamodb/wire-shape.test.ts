@@ -1,5 +1,10 @@
-import { BatchExecuteStatementCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -21,6 +26,7 @@ import { createMemoryTable } from '../../../../lib/testing/memory-table.ts';
 import { arrange, drivers } from '../../../contract/drivers.ts';
 import { createHarness } from '../../../contract/harness.ts';
 import { settings } from '../../../support/jobs.ts';
+import { row } from '../../../support/rows.ts';
 
 const dynamoDb = mockClient(DynamoDBClient);
 const documents = mockClient(DynamoDBDocumentClient);
@@ -104,6 +110,16 @@ describe('a request on the wire', () => {
 });
 
 describe('replies that no engine here would give', () => {
+  const refused = new ConditionalCheckFailedException({ message: 'refused', $metadata: {} });
+
+  it('a refusal without its row is followed by one consistent read', async () => {
+    documents.on(UpdateCommand).rejects(refused);
+    documents.on(GetCommand).resolves({ Item: row({ status: 'done', leaseOwner: 'w/1', attempt: 2 }) });
+    expect(await store().complete(claim)).toEqual({ outcome: 'written' });
+    documents.on(GetCommand).resolves({});
+    expect(await store().complete(claim)).toEqual({ outcome: 'lost' });
+  });
+
   it('a success without attributes is a success', async () => {
     documents.on(UpdateCommand).resolves({});
     expect(await store().heartbeat(claim, 31_000)).toEqual({ outcome: 'extended', cancelRequested: false });

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { connect } from '../../aws/connect.ts';
 import { createOperatorEvents } from '../../aws/operator-events.ts';
 import { allShards } from '../../protocol/shards.ts';
@@ -20,7 +19,7 @@ import { demoSettings } from './demo/settings.ts';
 import { createPrinter, introduction, summary } from './demo/show.ts';
 import type { DynamoDbEngineName } from './engines/dynamodb-engine.ts';
 import { localConsole } from './local-console.ts';
-import { type AwsOfHandlers, localEnvironment } from './local-environment.ts';
+import { type AwsOfHandlers, localEnvironment, readEnvFile } from './local-environment.ts';
 import { type LocalPools, unknownTypeProblems } from './local-pools.ts';
 import { localPorts, rememberPorts } from './local-ports.ts';
 import { logLineOf, rowWithReason } from './log-lines.ts';
@@ -38,6 +37,8 @@ export interface DevOptions {
   readonly demo?: boolean;
   readonly data?: string;
   readonly engine?: DynamoDbEngineName;
+  /** Variables for handlers; those of the shell win. @default .env, where there is one */
+  readonly envFile?: string;
   readonly aws?: AwsOfHandlers;
   /** 0 if you run your own worker. @default 4 */
   readonly workers?: number;
@@ -85,7 +86,7 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
       engine: options.engine,
       dataDir: options.data,
       aws: options.aws,
-      workerEnvironment: { ...readEnvFile(directory), ...process.env },
+      workerEnvironment: { ...readEnvFile(directory, options.envFile), ...process.env },
       keyDir: join(directory, '.cache'),
       ports,
     });
@@ -122,11 +123,6 @@ export async function runDev(options: DevOptions = {}): Promise<number> {
     for (const end of ends.reverse()) await end();
     stopListening();
   }
-}
-
-function readEnvFile(directory: string): NodeJS.Dict<string> {
-  const file = join(directory, '.env');
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
 /** Commands find a stack by its folder, so a second one would hide the first. */

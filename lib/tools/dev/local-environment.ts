@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { toEnvironment } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { defined } from '../../wire/defined.ts';
 import { OWN_AWS_VARIABLE, SHORT_TIMES_VARIABLE } from '../../wire/environment.ts';
+import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import type { Routing } from '../../wire/pools.ts';
 
 const REGION = 'us-east-1';
@@ -36,6 +38,19 @@ export function localAccessKey(surroundings: Variables, folder: string | undefin
   mkdirSync(folder, { recursive: true });
   if (!existsSync(file)) writeFileSync(file, made, { mode: 0o600 });
   return readFileSync(file, 'utf8').trim();
+}
+
+/** The variables of handlers; only a file that was named must exist. */
+export function readEnvFile(directory: string, given: string | undefined): NodeJS.Dict<string> {
+  const file = resolve(directory, given ?? '.env');
+  if (given === undefined && !existsSync(file)) return {};
+  try {
+    return parseEnv(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new LeaseholdError('ENV_FILE', `The file '${file}' of --env-file cannot be read. Name another`, {
+      cause,
+    });
+  }
 }
 
 export const localEnvironment = {

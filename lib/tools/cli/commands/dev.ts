@@ -38,6 +38,7 @@ export function createCommand(context: CliContext): Command {
       'port of the console; the engines take the next three (default: as in the last run here)',
       numberOption(0, 65_532),
     )
+    .option('--env-file <file>', 'variables for your handlers; those of the shell win (default: .env)')
     .addOption(
       new Option('--aws <whose>', 'AWS settings your handlers use: those of the local system, or your own')
         .choices(['local', 'mine'])

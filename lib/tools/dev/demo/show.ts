@@ -32,7 +32,8 @@ export function introduction(
     pools = {},
     workers,
     aws = 'local',
-  }: Pick<DevOptions, 'jobs' | 'pools' | 'workers' | 'aws'> & {
+    envFile = '.env',
+  }: Pick<DevOptions, 'jobs' | 'pools' | 'workers' | 'aws' | 'envFile'> & {
     readonly types: readonly JobTypeSample[];
   },
 ): string {
@@ -55,7 +56,7 @@ export function introduction(
         ]),
     ...(jobs === undefined || workers === 0
       ? []
-      : [`  ${pc.bold('Handlers')}  see this shell's environment and .env; ${SEEN_AWS[aws]}`]),
+      : [`  ${pc.bold('Handlers')}  see this shell's environment and ${envFile}; ${SEEN_AWS[aws]}`]),
     '',
     ...(types.length === 0
       ? []

@@ -45,7 +45,11 @@ export function nextSteps(job: Job, now: number, settings: Settings, wait: Wait 
     case 'cancelled':
       return [
         { what: 'nothing', message: nextOfFinished(job) },
-        { what: 'removal', at: job.expiresAt * 1000, message: 'DynamoDB removes the row some time later' },
+        {
+          what: 'removal',
+          at: job.expiresAt * 1000,
+          message: 'the row expires; DynamoDB removes it some time later',
+        },
       ];
   }
 }

@@ -48,7 +48,8 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     return stage;
   };
   /** As in an account, where nothing is scanned. */
-  const startAccount = (rows: readonly Row[]) => start(rows, { scan: undefined });
+  const startAccount = (rows: readonly Row[], options: Partial<ConsoleOptions> = {}) =>
+    start(rows, { scan: undefined, ...options });
   const newContext = async (options: BrowserContextOptions) => {
     const context = await browser.newContext({
       ...{ viewport: { width: 1280, height: 800 }, locale: 'en-US', timezoneId: 'UTC' },
@@ -292,6 +293,26 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect((await stage.store.read('import-3'))?.status).toBe('failed');
     });
 
+    it('revives all that match, listed or not', async () => {
+      const mail = (i: number) => finishedRow(`mail-${i}`, 'failed', { type: 'mail', errors: 5 });
+      const stage = await startAccount(
+        [...Array.from({ length: 30 }, (_, i) => mail(i)), notRetried('import-3', Date.now())],
+        { rhythm: { ...OFTEN, failuresEveryMs: 3_600_000 } },
+      );
+      const page = await open(stage, '#/?status=failed&type=mail');
+      await page.getByText('30 jobs', { exact: true }).waitFor();
+      for (let i = 30; i < 50; i++) stage.table.put(mail(i));
+      await page.getByLabel('Select all jobs that are listed').check();
+      await page.getByRole('button', { name: 'revive all 30 that match' }).click();
+      const question = page.getByRole('dialog', { name: 'Revive all 30 that match?' });
+      await question.getByText('Every failed job, of type mail.').waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+      await question.getByRole('button', { name: 'revive all 30 that match' }).click();
+      await page.getByText('50 jobs revived').waitFor();
+      expect(stage.hints).toHaveLength(50);
+      expect((await stage.store.read('import-3'))?.status).toBe('failed');
+    });
+
     it.runIf(isDeep)('stops halfway when asked to', async () => {
       const failed = (i: number) =>
         finishedRow(`mail-${i}`, 'failed', { errors: 5, lastError: 'Error: 421' });
@@ -528,6 +549,22 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await row(page, 'old-0').waitFor();
       expect(await page.getByText('No job matches').count()).toBe(0);
       await page.getByText('658 jobs', { exact: true }).waitFor();
+    });
+
+    it.runIf(isDeep)('revives all that match until its question is closed', async () => {
+      const stage = await startAccount(many());
+      const page = await open(stage, '#/?status=failed&type=send-invoice');
+      await page.getByText('658 jobs', { exact: true }).waitFor();
+      await page.getByLabel('Select all jobs that are listed').check();
+      await page.getByRole('button', { name: 'revive all 658 that match' }).click();
+      const question = page.getByRole('dialog', { name: 'Revive all 658 that match?' });
+      await question.getByRole('button', { name: 'revive all 658 that match' }).click();
+      await question.getByText(/^[1-9]\d* of 658/).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText(/^\d+ jobs? revived$/).waitFor();
+      expect(stage.hints.length).toBeGreaterThan(0);
+      expect(stage.hints.length).toBeLessThan(658);
+      expect((await stage.store.read('new-0'))?.status).toBe('failed');
     });
   });
 

@@ -30,7 +30,19 @@ const path = fc.oneof(
   segment.map((id) => `/api/jobs/${id}`),
   fc.tuple(segment, segment).map(([pid, action]) => `/api/workers/${pid}/${action}`),
   segment.map((pid) => `/api/cells/${pid}/kill`),
+  fc.constant('/api/matching'),
 );
+const filter = fc.record(
+  {
+    status: fc.constantFrom('failed', 'pending', 'running', 'all', null),
+    search: fc.string(),
+    error: fc.string(),
+    since: fc.constantFrom('1h', '7d', '__proto__'),
+    cursor: fc.oneof(fc.string(), fc.stringMatching(/^-?\d{1,400}(\/[fqr]\d:[a-z%]{1,9}){0,2}$/)),
+  },
+  { requiredKeys: ['status'] },
+);
+const anyBody = fc.oneof(fc.string(), filter.map(JSON.stringify));
 const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH');
 const query = fc.oneof(
   fc.constant(''),
@@ -80,7 +92,7 @@ const send = (
 describe('whatever is asked of the console', () => {
   it('is answered in words, and never breaks it', async () => {
     await fc.assert(
-      fc.asyncProperty(path, query, method, headers, fc.string(), async (place, search, verb, more, body) => {
+      fc.asyncProperty(path, query, method, headers, anyBody, async (place, search, verb, more, body) => {
         const token = { 'x-leasehold-token': stage.console.token };
         const carries = verb === 'POST' || verb === 'PUT' || verb === 'PATCH';
         const reply = await send(place + search, {

@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { running } from '../support/console-rows.ts';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
-import { jobRow } from '../support/rows.ts';
+import { finishedRow, jobRow } from '../support/rows.ts';
 
 const HOSTILE = '<img src=x onerror="globalThis.hit=1">';
 
@@ -162,6 +163,54 @@ describe('an operator', () => {
     const much = JSON.stringify({ jobIds: ['x'.repeat(300_000)] });
     const host = `127.0.0.1:${stage.console.port}`;
     expect(await rawRequest('/api/rows', { ...token(), host }, 'POST', much)).toBe(413);
+  });
+
+  it('is told which jobs match, stretch by stretch, with their rows read where the index cannot tell', async () => {
+    const failed = (jobId: string, more: object) => finishedRow(jobId, 'failed', { errors: 5, ...more });
+    const { console: all, request } = await startConsoleStage({ scan: undefined }, [
+      ...Array.from({ length: 300 }, (_, i) =>
+        failed(`mail-${i}`, { type: 'mail', lastError: i < 3 ? `Error: SMTP ${i}` : 'Error: full' }),
+      ),
+      failed('other', { type: 'resize', lastError: 'Error: SMTP 9' }),
+      failed('bad:9', { type: 'mail', lastError: 'Error: SMTP 9' }),
+      failed('old', { type: 'mail', lastError: 'Error: SMTP 9', finishedAt: Date.now() - 7_200_000 }),
+      failed('broken', { type: 'mail', attempt: 'three' }),
+      jobRow('waits', { type: 'mail' }),
+      jobRow('waits-too'),
+      running('busy', Date.now(), 60_000),
+      running('ends', Date.now(), 60_000, { cancelRequested: true }),
+    ]);
+    const ask = async (filter: object): Promise<{ jobIds: string[]; cursor?: string }> =>
+      (await request('/api/matching', { method: 'POST', body: JSON.stringify(filter) })).json();
+    try {
+      const first = await ask({ status: 'failed', type: 'mail', since: '1h' });
+      const second = await ask({ status: 'failed', type: 'mail', since: '1h', cursor: first.cursor });
+      expect(first.jobIds.length).toBeLessThanOrEqual(250);
+      expect(second.cursor).toBeUndefined();
+      const names = Array.from({ length: 300 }, (_, i) => `mail-${i}`);
+      expect([...first.jobIds, ...second.jobIds].sort()).toEqual([...names, 'broken'].sort());
+
+      const filter = { status: 'failed', type: 'mail', error: 'Error: SMTP #', since: '1h' };
+      const read = await ask(filter);
+      const rest = await ask({ ...filter, cursor: read.cursor });
+      expect([...read.jobIds, ...rest.jobIds].sort()).toEqual(['mail-0', 'mail-1', 'mail-2']);
+      expect(await ask({ status: 'pending', type: 'mail' })).toMatchObject({ jobIds: ['waits'] });
+      expect((await ask({ status: 'pending' })).jobIds.sort()).toEqual(['waits', 'waits-too']);
+      expect((await ask({ status: 'pending', search: 'TOO' })).jobIds).toEqual(['waits-too']);
+      expect((await ask({ status: 'running' })).jobIds).toEqual(['busy']);
+    } finally {
+      await all.stop();
+    }
+  });
+
+  it.each([
+    ...['', 'null', '[]', '{}', '{"status":"done"}', '{"status":["failed"]}'],
+    ...['{"status":"failed","type":1}', '{"status":"failed","since":"constructor"}'],
+    ...['{"status":"failed","cursor":"x"}', '{"status":"running","cursor":"1/f0:%ff"}'],
+  ])('is told what a request for all that match must be instead of %j', async (body) => {
+    const reply = await stage.request('/api/matching', { method: 'POST', body });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ message: expect.stringContaining('must be') });
   });
 
   it('kills no cell where no workers run', async () => {

@@ -3,14 +3,16 @@ import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { type ActParts, actOnJob } from '../../client/act-on-job.ts';
 import { actOnType, isRefusal, type TypeActParts } from '../../client/act-on-type.ts';
+import { BadRequestError } from '../../client/errors.ts';
 import type { Job } from '../../protocol/job.ts';
-import type { Clock, JobStore } from '../../protocol/ports.ts';
+import type { Clock, JobStore, Table } from '../../protocol/ports.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { LeaseholdError } from '../../wire/leasehold-error.ts';
 import type { Wait } from '../inspect/parked.ts';
 import type { Feed } from './feed.ts';
 import { pageHeaders, sameOriginOnly, tokenRequired } from './guard.ts';
 import { detailOf } from './job-detail.ts';
+import { matchingJobs, matchingRequestIn, NO_FILTER } from './matching-jobs.ts';
 import type { PageFiles } from './page-files.ts';
 import {
   type ActionReply,
@@ -35,6 +37,7 @@ export interface ConsoleAppOptions {
   readonly files: PageFiles;
   readonly feed: Feed;
   readonly watcher: Watcher;
+  readonly table: Pick<Table, 'query'>;
   readonly store: Pick<JobStore, 'read'>;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -46,7 +49,7 @@ export interface ConsoleAppOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Fits the maximum number of ids at their maximum length, in any alphabet. */
+/** Fits the maximum number of ids at their maximum length, in any alphabet, and a cursor. */
 const MAX_BODY_BYTES = 256 * 1024;
 /** A comment now and then reveals a dead connection to both ends. */
 const PULSE_MS = 15_000;
@@ -59,8 +62,6 @@ const MANY_AT_ONCE = 100;
 const NO_IDS = `The body must be {"jobIds": […]}, with 1 to ${MANY_AT_ONCE} ids of jobs`;
 /** The controls, the limit's row and a count. */
 const WAIT_UNITS = 3;
-const MAX_LIMIT_BYTES = 8 * 1024;
-const TOO_MUCH = `The body is too large; name at most ${MANY_AT_ONCE} jobs`;
 const READ_ONLY =
   'This console is read-only. Start it with --write, and with credentials that may change jobs';
 
@@ -83,12 +84,17 @@ export function createConsoleApp(options: ConsoleAppOptions): Hono {
   app.notFound((c) => c.json(refusal('Not found'), 404));
   app.onError((error, c) => {
     const message = error instanceof LeaseholdError ? error.message : 'The console failed; see the terminal';
-    return c.json(refusal(message), 500);
+    return c.json(refusal(message), error instanceof BadRequestError ? 400 : 500);
   });
   return app;
 }
 
 const refusal = (message: string): ActionReply => ({ ok: false, message });
+
+const limitedBody = bodyLimit({
+  maxSize: MAX_BODY_BYTES,
+  onError: (c) => c.json(refusal('The body is too large'), 413),
+});
 
 function addStream(app: Hono, { feed, stopping }: ConsoleAppOptions): void {
   app.get('/api/stream', (c) =>
@@ -139,22 +145,24 @@ function jobIdsIn(body: unknown): readonly string[] | undefined {
   return jobIds.every(isId) ? [...new Set(jobIds as string[])] : undefined;
 }
 
-function addReads(app: Hono, { watcher, trend }: ConsoleAppOptions): void {
+function addReads(app: Hono, options: ConsoleAppOptions): void {
+  const { watcher, trend } = options;
   app.get('/api/trend/:span', async (c) => {
     const { span } = c.req.param();
     if (!Object.hasOwn(trendSpans, span)) return c.json(refusal('The span must be 1h, 6h or 1d'), 404);
     return c.json(await trend(span as TrendSpan));
   });
-  app.post(
-    '/api/rows',
-    bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json(refusal(TOO_MUCH), 413) }),
-    async (c) => {
-      const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
-      if (jobIds === undefined) return c.json(refusal(NO_IDS), 400);
-      await watcher.readRows(jobIds);
-      return c.json({ ok: true, message: 'Read' });
-    },
-  );
+  app.post('/api/rows', limitedBody, async (c) => {
+    const jobIds = jobIdsIn(await c.req.json().catch(() => undefined));
+    if (jobIds === undefined) return c.json(refusal(NO_IDS), 400);
+    await watcher.readRows(jobIds);
+    return c.json({ ok: true, message: 'Read' });
+  });
+  app.post('/api/matching', limitedBody, async (c) => {
+    const request = matchingRequestIn(await c.req.json().catch(() => undefined));
+    if (request === undefined) return c.json(refusal(NO_FILTER), 400);
+    return c.json({ ok: true, message: 'Read', ...(await matchingJobs(options, request)) });
+  });
 }
 
 function addWorkers(app: Hono, { local }: ConsoleAppOptions): void {
@@ -192,27 +200,23 @@ const typeReplies: Readonly<Record<TypeAction, string>> = {
 
 /** Refused with the sentences of the command line. */
 function addTypes(app: Hono, { watcher, actions }: ConsoleAppOptions): void {
-  app.post(
-    '/api/types/:type/:action',
-    bodyLimit({ maxSize: MAX_LIMIT_BYTES, onError: (c) => c.json(refusal('The body is too long'), 413) }),
-    async (c) => {
-      const { type, action } = c.req.param();
-      if (!isTypeAction(action)) return c.json(refusal('There is no such action'), 404);
-      if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
-      const { limit, key } = ((await c.req.json().catch(() => undefined)) ?? {}) as {
-        readonly limit?: unknown;
-        readonly key?: string;
-      };
-      try {
-        await actOnType(actions, { act: action, type, limit, key });
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        return c.json(refusal(error.message), 409);
-      }
-      watcher.noteControl();
-      return c.json({ ok: true, message: typeReplies[action] });
-    },
-  );
+  app.post('/api/types/:type/:action', limitedBody, async (c) => {
+    const { type, action } = c.req.param();
+    if (!isTypeAction(action)) return c.json(refusal('There is no such action'), 404);
+    if (actions === undefined) return c.json(refusal(READ_ONLY), 403);
+    const { limit, key } = ((await c.req.json().catch(() => undefined)) ?? {}) as {
+      readonly limit?: unknown;
+      readonly key?: string;
+    };
+    try {
+      await actOnType(actions, { act: action, type, limit, key });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return c.json(refusal(error.message), 409);
+    }
+    watcher.noteControl();
+    return c.json({ ok: true, message: typeReplies[action] });
+  });
 }
 
 const isTypeAction = (text: string): text is TypeAction => (typeActions as readonly string[]).includes(text);

@@ -174,3 +174,9 @@ export interface ActionReply {
   readonly ok: boolean;
   readonly message: string;
 }
+
+export interface MatchingReply extends ActionReply {
+  readonly jobIds?: readonly string[];
+  /** Absent at the end. */
+  readonly cursor?: string;
+}

@@ -127,6 +127,7 @@ export async function startConsole(options: ConsoleOptions) {
     files,
     feed,
     watcher,
+    table,
     store,
     clock,
     settings,

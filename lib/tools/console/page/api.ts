@@ -2,6 +2,8 @@ import {
   type ActionReply,
   type JobAction,
   type JobDetail,
+  type JobFilter,
+  type MatchingReply,
   TOKEN_HEADER,
   TOKEN_PARAMETER,
   type Trend,
@@ -64,6 +66,18 @@ export const postWorkerAction = (pid: number, action: WorkerAction): Promise<Act
 export const postKillCell = (pid: number): Promise<ActionReply> => post(`/api/cells/${pid}/kill`);
 
 export const postRows = (jobIds: readonly string[]): Promise<ActionReply> => post('/api/rows', { jobIds });
+
+/** Asked for page by page, as they are acted on. */
+export async function* matchingIds({ status, search, type, error, since }: JobFilter) {
+  let cursor: string | undefined;
+  do {
+    const body = { status, search, type, error, since, cursor };
+    const reply: MatchingReply = await post('/api/matching', body);
+    if (!reply.ok) throw new Error(reply.message);
+    yield* reply.jobIds ?? [];
+    ({ cursor } = reply);
+  } while (cursor !== undefined);
+}
 
 export async function fetchTrend(span: TrendSpan): Promise<Trend | undefined> {
   const reply = await fetch(`/api/trend/${span}`, { headers: headers() }).catch(() => undefined);

@@ -1,9 +1,12 @@
-import { useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { BAD_MESSAGE_PREFIX } from '../../../../wire/table.ts';
-import { counted } from '../../../inspect/counted.ts';
+import { counted, formatNumber } from '../../../inspect/counted.ts';
 import type { ActionReply, JobSummary } from '../../page-messages.ts';
-import { postJobAction } from '../api.ts';
+import type { Filter } from '../address.ts';
+import { matchingIds, postJobAction } from '../api.ts';
 import { toast, useCanAct } from '../state.ts';
+import { actionOnAll, countOfAll, describeFilter } from './all-matching.ts';
 
 type BulkAction = 'revive' | 'cancel';
 
@@ -21,70 +24,25 @@ const NAMED = 6;
 /** Browsers open six connections to a host, and the stream holds one. */
 const AT_ONCE = 5;
 
-export function BulkBar(props: { readonly selected: readonly JobSummary[]; readonly onDone: () => void }) {
-  const canAct = useCanAct();
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly jobs: readonly JobSummary[] }>();
-  const ask = (action: BulkAction) => {
-    // Fixes the confirmed jobs, however the list changes.
-    setAsked({ action, jobs: props.selected.filter(canHave[action]) });
-    dialog.current?.showModal();
-  };
-  return (
-    <footer class="list-foot bulk">
-      <b>{props.selected.length} selected</b>
-      {(['revive', 'cancel'] as const).map((action) => {
-        const count = props.selected.filter(canHave[action]).length;
-        return (
-          <button
-            key={action}
-            type="button"
-            class={action === 'cancel' ? 'button small danger' : 'button small'}
-            disabled={!canAct || count === 0}
-            onClick={() => ask(action)}
-          >
-            {action} {count}
-          </button>
-        );
-      })}
-      <button type="button" class="button small" onClick={props.onDone}>
-        clear
-      </button>
-      <dialog ref={dialog} class="ask" aria-labelledby="ask-title">
-        {asked !== undefined && (
-          <Question {...asked} onClose={() => dialog.current?.close()} onDone={props.onDone} />
-        )}
-      </dialog>
-    </footer>
-  );
+interface Offer {
+  readonly action: BulkAction;
+  readonly label: string;
+  readonly what: string;
+  readonly count?: string;
+  /** Shared by all that act at once, so each is taken once. */
+  readonly jobIds: IterableIterator<string> | AsyncGenerator<string>;
+  readonly about: ComponentChildren;
 }
 
-function Question(props: {
-  readonly action: BulkAction;
-  readonly jobs: readonly JobSummary[];
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}) {
-  const { action, jobs, onClose } = props;
-  const canAct = useCanAct();
-  const [done, setDone] = useState<number>();
-  const stopping = useRef(new AbortController());
-  const what = counted(jobs.length, 'job');
-  const run = async () => {
-    stopping.current = new AbortController();
-    setDone(0);
-    toast(await actOn(jobs, action, setDone, stopping.current.signal));
-    setDone(undefined);
-    onClose();
-    props.onDone();
-  };
-  const stop = () => stopping.current.abort();
-  return (
-    <>
-      <h2 id="ask-title">
-        {action === 'revive' ? 'Revive' : 'Cancel'} {what}?
-      </h2>
-      <p>{explains[action]}</p>
+function offerSelected(action: BulkAction, selected: readonly JobSummary[]): Offer {
+  const jobs = selected.filter(canHave[action]);
+  return {
+    action,
+    label: `${action} ${jobs.length}`,
+    what: counted(jobs.length, 'job'),
+    count: formatNumber(jobs.length),
+    jobIds: jobs.map(({ jobId }) => jobId).values(),
+    about: (
       <ul>
         {jobs.slice(0, NAMED).map(({ jobId, type }) => (
           <li key={jobId}>
@@ -93,6 +51,88 @@ function Question(props: {
         ))}
         {jobs.length > NAMED && <li class="muted">and {jobs.length - NAMED} more</li>}
       </ul>
+    ),
+  };
+}
+
+function offerAll(filter: Filter): Offer | undefined {
+  const action = actionOnAll(filter);
+  if (action === undefined) return undefined;
+  const count = countOfAll(filter);
+  const what = count === undefined ? 'all that match' : `all ${count} that match`;
+  const about = <p>{describeFilter(filter)}. Those that have ended or changed by then are left alone.</p>;
+  return { action, label: `${action} ${what}`, what, count, jobIds: matchingIds(filter), about };
+}
+
+export function BulkBar(props: {
+  readonly selected: readonly JobSummary[];
+  readonly filter: Filter;
+  readonly isAll: boolean;
+  readonly onDone: () => void;
+}) {
+  const { selected, filter, isAll, onDone } = props;
+  const canAct = useCanAct();
+  const dialog = useRef<HTMLDialogElement>(null);
+  // Fixes the confirmed jobs, however the list changes.
+  const [asked, setAsked] = useState<Offer>();
+  const offers = [
+    offerSelected('revive', selected),
+    offerSelected('cancel', selected),
+    isAll ? offerAll(filter) : undefined,
+  ].filter((offer) => offer !== undefined);
+  return (
+    <>
+      {selected.length > 0 && (
+        <footer class="list-foot bulk">
+          <b>{selected.length} selected</b>
+          {offers.map((offer) => (
+            <button
+              key={offer.label}
+              type="button"
+              class={offer.action === 'cancel' ? 'button small danger' : 'button small'}
+              disabled={!canAct || offer.count === '0'}
+              onClick={() => {
+                setAsked(offer);
+                dialog.current?.showModal();
+              }}
+            >
+              {offer.label}
+            </button>
+          ))}
+          <button type="button" class="button small" onClick={onDone}>
+            clear
+          </button>
+        </footer>
+      )}
+      <dialog ref={dialog} class="ask" aria-labelledby="ask-title" onClose={() => setAsked(undefined)}>
+        {asked !== undefined && (
+          <Question {...asked} onClose={() => dialog.current?.close()} onDone={onDone} />
+        )}
+      </dialog>
+    </>
+  );
+}
+
+function Question(props: Offer & { readonly onClose: () => void; readonly onDone: () => void }) {
+  const { action, what, count, jobIds, about, onClose, onDone } = props;
+  const canAct = useCanAct();
+  const [done, setDone] = useState<number>();
+  const stopping = useRef(new AbortController());
+  const stop = () => stopping.current.abort();
+  useEffect(() => stop, []);
+  const run = async () => {
+    setDone(0);
+    toast(await actOn(jobIds, action, setDone, stopping.current.signal));
+    onClose();
+    onDone();
+  };
+  return (
+    <>
+      <h2 id="ask-title">
+        {action === 'revive' ? 'Revive' : 'Cancel'} {what}?
+      </h2>
+      <p>{explains[action]}</p>
+      {about}
       <p class="ask-buttons">
         <button type="button" class="button" onClick={done === undefined ? onClose : stop}>
           {done === undefined ? 'Back' : 'Stop'}
@@ -103,7 +143,9 @@ function Question(props: {
           disabled={!canAct || done !== undefined}
           onClick={run}
         >
-          {done === undefined ? `${action} ${what}` : `${done} of ${jobs.length}…`}
+          {done === undefined
+            ? `${action} ${what}`
+            : `${formatNumber(done)}${count === undefined ? '' : ` of ${count}`}…`}
         </button>
       </p>
     </>
@@ -111,25 +153,25 @@ function Question(props: {
 }
 
 async function actOn(
-  jobs: readonly JobSummary[],
+  jobIds: Offer['jobIds'],
   action: BulkAction,
   onProgress: (looked: number) => void,
   stopping: AbortSignal,
 ): Promise<ActionReply> {
   const refused: string[] = [];
   let looked = 0;
-  const rest = jobs.values();
   const actInTurn = async () => {
-    for (const { jobId } of rest) {
+    for await (const jobId of jobIds) {
       if (stopping.aborted) return;
       const { ok, message } = await postJobAction(jobId, action);
       if (!ok) refused.push(message);
       onProgress(++looked);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, actInTurn));
-  const message = `${counted(looked - refused.length, 'job')} ${action === 'revive' ? 'revived' : 'cancelled'}`;
-  return refused.length === 0
-    ? { ok: true, message }
-    : { ok: false, message: `${message}, ${refused.length} refused: ${refused[0]}` };
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, actInTurn));
+  const broken = ends.find((end) => end.status === 'rejected');
+  const problem = broken === undefined ? '' : `; then: ${(broken.reason as Error).message}`;
+  const acted = `${counted(looked - refused.length, 'job')} ${action === 'revive' ? 'revived' : 'cancelled'}`;
+  const why = refused.length === 0 ? '' : `, ${formatNumber(refused.length)} refused: ${refused[0]}`;
+  return { ok: why + problem === '', message: acted + why + problem };
 }

@@ -71,11 +71,13 @@ export function JobListView({ filter }: { readonly filter: Filter }) {
       ) : (
         <JobRows jobs={jobs} now={now} filter={filter} chosen={chosen} onChoose={setChosen} />
       )}
-      {selected.length > 0 ? (
-        <BulkBar selected={selected} onDone={() => setChosen(new Set())} />
-      ) : (
-        <Foot filter={filter} shown={jobs.length} unread={unread} />
-      )}
+      {selected.length === 0 && <Foot filter={filter} shown={jobs.length} unread={unread} />}
+      <BulkBar
+        selected={selected}
+        filter={filter}
+        isAll={selected.length === jobs.length}
+        onDone={() => setChosen(new Set())}
+      />
     </section>
   );
 }

@@ -115,55 +115,6 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     },
   );
 
-  it.runIf(isDeep)('drains the lease bar, and fills it with a heartbeat', async () => {
-    const page = await open({ reducedMotion: 'no-preference' });
-    await send({ type: 'slow-steps', payload: { steps: 1000, stepMs: 300 }, jobId: 'beating' });
-    await row(page, 'beating', 'running').waitFor();
-    // Bar and words at one moment: between two looks time would pass, and much of it on a busy machine.
-    const lease = () =>
-      row(page, 'beating').evaluate((element) => {
-        const bar = element.querySelector('.lease-fill');
-        const [, left, unit] =
-          /^([\d.]+) (s|ms)$/.exec(element.querySelector('.lease-text')?.textContent ?? '') ?? [];
-        return bar === null || left === undefined
-          ? undefined
-          : {
-              bar: new DOMMatrix(getComputedStyle(bar).transform).a,
-              wordsMs: Number(left) * (unit === 's' ? 1000 : 1),
-            };
-      });
-    let before = await lease();
-    const seen = { drained: false, filled: false };
-    while (!seen.drained || !seen.filled) {
-      await page.waitForTimeout(80);
-      const now = await lease();
-      if (now !== undefined && before !== undefined && now.bar < before.bar) seen.drained = true;
-      if (now !== undefined && before !== undefined && now.bar > before.bar + 0.05) seen.filled = true;
-      before = now;
-    }
-    expect(seen).toEqual({ drained: true, filled: true });
-
-    // With its worker stopped, no heartbeat comes: bar and words must tell the same until the end.
-    const runner = () =>
-      local.stack.workers().find(({ event }) => JSON.stringify(event ?? '').includes('beating'));
-    await expect.poll(runner).toBeDefined();
-    const worker = runner();
-    local.stack.signal(worker?.pid ?? 0, 'pause');
-    const differences: number[] = [];
-    // The bar is gone once the job was reclaimed, or full again where the next worker was quicker than the page.
-    let least = 1;
-    for (let now = await lease(); now !== undefined; now = await lease()) {
-      const share = now.wordsMs / local.stack.settings.leaseMs;
-      if (differences.length > 0 && share > least + 0.3) break;
-      least = Math.min(least, share);
-      if (share < 0.6) differences.push(Math.abs(now.bar - share));
-      await page.waitForTimeout(50);
-    }
-    local.stack.signal(worker?.pid ?? 0, 'resume');
-    await local.store.cancel('beating');
-    expect(differences.sort((a, b) => a - b)[differences.length >> 1]).toBeLessThan(0.15);
-  });
-
   it.runIf(isDeep)('pauses and resumes a worker', async () => {
     const page = await open();
     await send({ type: 'slow-steps', payload: { steps: 30, stepMs: 200 }, jobId: 'paused-a-while' });

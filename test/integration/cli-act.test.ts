@@ -195,15 +195,6 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect((await run).stdout).toContain('revived 12 jobs');
     });
 
-    it('says that rejected messages cannot be run again', async () => {
-      await system.store.reject({ messageId: 'm1', reason: 'not JSON', text: 'x', bytes: 1, sha256: 'y' });
-      const run = await system.run(['revive', '--type', 'leasehold.bad-message', '--yes']);
-      expect(run.code).toBe(1);
-      expect(run.stderr).toContain('1 rejected message (leasehold.bad-message) cannot be run again');
-      const all = await system.run(['revive', '--since', '2h', '--yes', '--json']);
-      expect([all.code, all.json()]).toMatchObject([0, { revived: 4, refused: [] }]);
-    });
-
     it('refuses without a filter, with ids as well, with a bad rate, and where nobody can say yes', async () => {
       expect((await system.run(['revive'])).stderr).toContain('--type, --error, --since');
       expect((await system.run(['revive', 't1', '--error', 'x'])).stderr).toContain(
@@ -213,20 +204,6 @@ describeOnOneEngine('acting on jobs', (engine) => {
       expect((await system.run(['revive', '--type', 'email', '--rate', '0'])).stderr).toContain('above 0');
       const unanswered = await system.run(['revive', '--type', 'email']);
       expect([unanswered.code, await status('t1')]).toEqual([2, 'failed']);
-    });
-  });
-
-  describe('stats --workers', () => {
-    it('tells live workers from stale ones by the leases they hold', async () => {
-      await claim('old-1', 'worker-dead/1');
-      await claim('old-2', 'worker-dead/2');
-      await clock.advance(25_000);
-      await claim('new-1', 'worker-live/1');
-      await clock.advance(6000);
-      const run = await system.run(['stats', '--workers']);
-      expect(run.code).toBe(0);
-      expect(run.stdout).toMatch(/worker-dead +STALE +31 s ago +2 +old-1 \(ended\), old-2 \(ended\)/);
-      expect(run.stdout).toMatch(/worker-live +live +6 s ago +1 +new-1/);
     });
   });
 

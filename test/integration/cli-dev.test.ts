@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_HEADER, TOKEN_PARAMETER } from '../../lib/tools/console/page-messages.ts';
 import { LOCAL_STATE_FILE } from '../../lib/tools/dev/state-file.ts';
-import { settingVariable } from '../../lib/wire/environment.ts';
-import { bareEnvironment, runInProcess, runProcess } from '../support/cli.ts';
-import { isDeep } from '../support/depth.ts';
+import { bareEnvironment, runInProcess } from '../support/cli.ts';
 import { sqsClient } from '../support/engines.ts';
 
 const folders: string[] = [];
@@ -167,69 +165,3 @@ describe('leasehold dev', () => {
     expect([after.code, after.stderr]).toEqual([2, expect.stringContaining("'leasehold dev'")]);
   });
 });
-
-interface Told {
-  readonly workers: readonly { readonly name: string; readonly state: string }[];
-  readonly figures: { readonly counts: { readonly done: { readonly count: number } } };
-}
-
-/** What a page of the folder's console is told first, once a job has ended. */
-async function consoleSays(folder: string): Promise<Told> {
-  const { consoleUrl } = JSON.parse(readFileSync(join(folder, LOCAL_STATE_FILE), 'utf8'));
-  const { origin, hash } = new URL(consoleUrl);
-  const told: Record<string, unknown> = {};
-  const reply = await fetch(`${origin}/api/stream?${hash.slice(1)}`);
-  let text = '';
-  for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
-    text += new TextDecoder().decode(chunk);
-    for (const [, event = '', data = ''] of text.matchAll(/^event: (.*)\n(?:id: .*\n)?data: (.*)\n\n/gm))
-      told[event] = JSON.parse(data);
-    if ((told.figures as Told['figures'] | undefined)?.counts.done.count) break;
-  }
-  return told as unknown as Told;
-}
-
-it.runIf(isDeep)(
-  'leaves the jobs to a worker of the user’s own with --workers 0, which gets its variables from `env`',
-  {
-    timeout: 180_000,
-  },
-  async () => {
-    const folder = newFolder();
-    const jobs = join(import.meta.dirname, '..', '..', 'examples', 'registry.ts');
-    const start = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) => {
-      const child = spawn(process.execPath, [bin, ...args], {
-        ...{ cwd: folder, env: { ...bareEnvironment(), ...environment }, stdio: 'ignore' },
-      });
-      started.push(child);
-      return { child, ended: once(child, 'exit') };
-    };
-    const dev = start({}, 'dev', jobs, '--workers', '0');
-    await expect.poll(() => existsSync(join(folder, LOCAL_STATE_FILE)), { timeout: 90_000 }).toBe(true);
-    const run = (...args: readonly string[]) => runProcess(args, { directory: folder });
-    expect((await run('send', 'count-primes', '{"below":100}', '--job-id', 'mine')).code).toBe(0);
-    const { stdout } = await run('dev', '--env');
-    const lines = stdout
-      .trim()
-      .split('\n')
-      .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]);
-    // Nobody has taken it: there is no row yet.
-    expect((await run('show', 'mine')).code).not.toBe(0);
-
-    // It stops when its last poll is over, which takes half of this.
-    const soon = { [settingVariable('shutdownGraceMs')]: '1000' };
-    const worker = start({ ...Object.fromEntries(lines), ...soon }, 'work', jobs);
-    await expect
-      .poll(async () => (await run('show', 'mine', '--json')).stdout, { timeout: 90_000, interval: 300 })
-      .toMatch(/"status": ?"done"/);
-    // The console has no part in starting it.
-    const { workers, figures } = await consoleSays(folder);
-    expect(workers).toMatchObject([{ state: 'idle' }]);
-    expect(workers[0]?.name).toBe(`process ${worker.child.pid}`);
-    expect(figures.counts.done.count).toBe(1);
-    for (const { child, ended } of [worker, dev]) {
-      child.kill('SIGINT');
-      expect(await ended).toEqual([0, null]);
-    }
-  },
-);

@@ -56,13 +56,6 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(run.stdout).not.toContain('finished');
     });
 
-    it('says what else there may be where nothing is unfinished', async () => {
-      const run = await system.run(['ls', '--type', 'nobody-sends-this']);
-      expect(run.stdout).toContain('0 jobs');
-      expect(run.stderr).toContain('--status failed');
-      expect((await system.run(['ls'])).stderr).toBe('');
-    });
-
     it('filters by status, type, owner and age', async () => {
       const list = async (...args: string[]) =>
         ids((await system.run(['ls', '--json', ...args])).json<Listed>());
@@ -108,17 +101,6 @@ describeOnOneEngine('looking at jobs', (engine) => {
     });
   });
 
-  describe('show --row', () => {
-    it('shows the row with its payload, checkpoint and result', async () => {
-      const run = await system.run(['show', 'finished', '--row']);
-      expect(run.code).toBe(0);
-      const row = JSON.parse(run.stdout);
-      expect(row).toMatchObject({ status: 'done', payload: { n: 1 }, result: { sent: true } });
-      expect(row).toMatchObject({ checkpoint: { page: 3 } });
-      expect((await system.run(['show', 'finished', '--row', '--json'])).json()).toEqual(row);
-    });
-  });
-
   describe('the life of a job', () => {
     it('tells the life of a job whose worker died: claim, reclaim, fence, the next claim, and what comes next', async () => {
       await claim('victim', 'worker-a/11');
@@ -149,20 +131,6 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(stdout).toMatch(/2 s ago +#2 +last heartbeat of worker-c\/1/);
       expect(stdout).toMatch(/→ in 18 s .*: its lease ends/);
       expect(stdout).toContain('given to the next worker (lapse 2 of 5)');
-    });
-
-    it('gives the same as JSON, with times', async () => {
-      const told = (await system.run(['show', 'broken', '--json'])).json<{
-        status: string;
-        lastError: string;
-        events: { at: number; kind: string }[];
-        facts: { errors: number };
-        next: { what: string; message: string }[];
-      }>();
-      expect(told.status).toBe('failed');
-      expect(told.events.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'failed', 'finished']);
-      expect([told.lastError.split('\n')[0], told.facts.errors]).toEqual(['Error: no such mailbox', 1]);
-      expect(told.next[0]?.message).toContain("'leasehold revive broken'");
     });
   });
 

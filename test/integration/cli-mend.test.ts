@@ -113,62 +113,6 @@ describeOnOneEngine('mending', (engine) => {
       expect(run.stdout).toContain('no reaper has swept this table yet');
       expect(run.stdout).toContain('✓ queue');
     });
-
-    it('is not healthy while 501 messages wait and no worker takes them', async () => {
-      await aReaperRan();
-      const lines = Array.from({ length: 501 }, (_, n) => JSON.stringify({ n })).join('\n');
-      await system.run(['send', 'email', '--file', '-'], { input: lines });
-      const run = await system.run(['doctor', '--no-scan']);
-      expect(run.stdout.split('\n')[0]).toBe(
-        '! degraded because 501 messages wait, and no worker takes them',
-      );
-      expect(run.stdout).toContain("→ start a worker ('leasehold work')");
-      expect(run.code).toBe(1);
-      const stats = await system.run(['stats']);
-      expect(stats.stdout).toContain('degraded because 501 messages wait');
-    });
-
-    it('finds a queue without a dead-letter queue', async () => {
-      const run = await system.run(['doctor', '--no-scan', '--queue-url', system.deadLetterUrl]);
-      expect(run.stdout).toContain('the queue has no dead-letter queue');
-      expect(run.stdout).toContain('- rows (8 checks): skipped (--no-scan)');
-      expect(run.code).toBe(1);
-    });
-
-    it('ends with 2 when something could not be checked', async () => {
-      await aReaperRan();
-      const run = await system.run(['doctor', '--queue-url', `${system.queueUrl}-gone`]);
-      expect(run.stdout).toContain('? queue: could not be checked');
-      expect(run.code).toBe(2);
-      expect((await system.run(['doctor', '--repiar'])).code).toBe(2);
-    });
-  });
-
-  it('a job whose type’s terms no claim has set yet is shown, listed, in order, and sent another hint', async () => {
-    await aReaperRan();
-    const unset = { leaseMs: undefined, maxAttempts: undefined, maxCrashes: undefined };
-    const now = systemClock.now();
-    await system.store.schedule(newJob('unset', { ...unset, type: 'email' }), {
-      ...{ notBefore: now - 2000, leaseUntil: now - 1000, dispatches: 1 },
-    });
-    const said = async (...args: string[]) => {
-      const run = await system.run(args);
-      expect([args[0], run.code]).toEqual([args[0], 0]);
-      return run.stdout;
-    };
-    const shown = JSON.parse(await said('show', 'unset', '--row'));
-    for (const name of Object.keys(unset)) expect(shown).not.toHaveProperty(name);
-    expect(await said('show', 'unset')).toContain('when it fails for good is set at the first claim');
-    expect(await said('ls', '--status', 'pending')).toMatch(/unset +email +pending/);
-    expect(await said('doctor')).toContain('no problems');
-    expect(await said('doctor', '--sweep', '--dry-run')).toContain('unset');
-    expect(await said('doctor', '--sweep')).toContain('1 sent another hint');
-    expect(await hints()).toEqual(['{"hint":"unset","type":"email"}']);
-    expect(await said('cancel', '--yes', 'unset')).toContain('✓ unset');
-    expect(await said('show', 'unset')).toContain('cancelled');
-    expect(await said('ls', '--status', 'cancelled', '--scan')).toContain('unset');
-    expect(await said('doctor')).toContain('no problems');
-    expect(await said('revive', 'unset')).toContain('✓ unset');
   });
 
   describe('doctor --sweep', () => {

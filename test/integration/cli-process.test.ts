@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/aws/clock.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
@@ -75,52 +73,11 @@ describe('the process', () => {
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  it.runIf(isDeep)('tells times in the zone of the shell', async () => {
-    const run = await system.spawn(['show', 'held'], { environment: { TZ: 'Asia/Tokyo' } });
-    expect(run.stdout).toMatch(/^\d{4}-\d\d-\d\d (GMT\+9|JST)$/m);
-  });
-
-  it.runIf(isDeep)('prints colors only when asked to, off a screen', async () => {
-    const run = await system.spawn(['ls'], { environment: { FORCE_COLOR: '1' } });
-    expect(run.stdout).toContain('\u001b[');
-    const plain = await system.spawn(['ls'], { environment: { FORCE_COLOR: '1', NO_COLOR: '1' } });
-    expect(plain.stdout).not.toContain('\u001b[');
-  });
-
   it('serves a console until Ctrl-C', async () => {
     const run = await system.spawn(['console', '--json'], { started: (child) => child.kill('SIGINT') });
     expect(run.json<{ url: string }>().url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=/);
     expect(run.code).toBe(0);
     expect((await system.run(['console', '--port', 'seven'])).code).toBe(2);
-  });
-
-  it.each([
-    [
-      'a jobs module that is not there',
-      ['nowhere.ts'],
-      /There is no file '.*nowhere.ts'. Name the module with/,
-    ],
-    [
-      'a data folder that is a file',
-      ['--data', import.meta.filename],
-      /for --data cannot be written \(EEXIST\)/,
-    ],
-  ])('answers %s in one sentence, at once', async (_what, args, message) => {
-    const run = await runInProcess(['dev', ...args]);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(message)]);
-    expect(run.stderr.trim().split('\n')).toHaveLength(1);
-  });
-
-  it('answers a console port that is in use in one sentence', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const run = await runInProcess(['dev', '--port', String(port)]);
-    server.close();
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^error: --port \d+ asks for ports .*; in use: .*\n$/),
-    ]);
   });
 
   it('shows an example in the help of every command', async () => {

@@ -20,8 +20,6 @@ const looks: readonly (readonly string[])[] = [
   ['ls'],
   ['ls', '--wide'],
   ['ls', '--status', 'failed'],
-  ['ls', '--status', 'done', '--scan'],
-  ['ls', '--limit', '1'],
   ['ls', '--status', 'sleeping'],
   ['show', 'poison'],
   ['show', 'hostile'],
@@ -72,13 +70,6 @@ describe('on a screen', () => {
       crashes: 3,
       lastError: 'crashed: out of memory (heap)',
     });
-    const retried = await claim('retried');
-    await store.retry(retried, {
-      ...{ errors: 1, lastError: 'Error: fetch failed', dispatch: planDispatch(0, 0, defaultSettings) },
-    });
-    const second = await store.claim({ job: { jobId: 'retried' }, owner: `${WORKER}/again` });
-    if (second.outcome !== 'claimed') throw new Error(second.outcome);
-    await store.complete(claimOf(second.job), { sent: true });
     await claim('taken');
     await store.takeBack('taken');
     for (const columns of [80, 120])
@@ -111,30 +102,6 @@ describe('on a screen', () => {
     expect(at(80, 'ls', '--wide').lines).toContainEqual(
       expect.stringContaining(`${WORKER}/${UUID.slice(0, 8)}`),
     );
-  });
-
-  it('a job that died too often is quarantined; a done one shows no old error', () => {
-    const failed = at(80, 'ls', '--status', 'failed').lines;
-    expect(failed).toContainEqual(expect.stringMatching(/^poison .* quarantined .*crashed: out of memory/));
-    expect(failed).toContainEqual(expect.stringMatching(/^hostile .* failed /));
-    expect(at(120, 'ls', '--status', 'done', '--scan').lines.join('\n')).not.toContain('fetch failed');
-  });
-
-  it('a cursor is short enough to copy', () => {
-    const more = at(80, 'ls', '--limit', '1').lines.find((line) => line.startsWith('more: --cursor '));
-    expect(more?.length).toBeLessThanOrEqual(80);
-  });
-
-  it('show tells deaths, errors and acts, each with its attempt', () => {
-    const lines = at(80, 'show', 'poison').lines.join('\n');
-    const told = lines.replaceAll(/\s+/g, ' ');
-    expect(lines).toMatch(/^poison {2}send-invoice {2}quarantined\n\n {2}crashed: out of memory \(heap\)\n/);
-    expect(told).toMatch(/#1 crashed: out of memory \(heap\); ran again after 12\d ms/);
-    expect(told).toMatch(/#2 crashed; the job is quarantined: out of memory \(heap\)/);
-    expect(lines).toMatch(/#2 +claimed by ip-10-0-13-207-17-mt3k9xAbCdEf$/m);
-    expect(at(80, 'show', 'taken').lines.join('\n')).toMatch(/#1 +taken back by test/);
-    const hostile = at(80, 'show', 'hostile').lines.join('');
-    expect(hostile.replaceAll(/\s+/g, '')).toContain('\\u001b]0;owned\\u0007\\u202egnp.exe');
   });
 
   it('--watch draws over what it drew, and ends with Ctrl-C', async () => {

@@ -181,20 +181,6 @@ describeOnOneEngine('a client', (engine) => {
   });
 
   describe('pause, resume and limit', () => {
-    it.each<[what: string, args: string[], act: (c: Client) => Promise<unknown>]>([
-      ['an unknown type', ['pause', 'gret'], (c) => c.pause('gret')],
-      ['a type without a limit', ['limit', 'greet', '2'], (c) => c.limit('greet', 2)],
-      ['a limit of 0', ['limit', 'greet', '0'], (c) => c.limit('greet', 0)],
-      ['a limit above 100', ['limit', 'greet', '101'], (c) => c.limit('greet', 101)],
-      ['an illegal key', ['limit', 'greet', '2', '--key', 'a:b'], (c) => c.limit('greet', 2, { key: 'a:b' })],
-    ])('refuse %s on the command line as in the client', async (_what, args, act) => {
-      await createControlReader({ ...system, clock: systemClock }).declare(new Map([['greet', undefined]]));
-      const refused = await act(client as unknown as Client).catch((error: Error) => error.message);
-      const run = await system.run(args, { columns: 1000 });
-      expect(run.code).toBe(2);
-      expect(run.stderr.trim()).toBe(`error: ${refused}`);
-    });
-
     it('say what they did', async () => {
       const types = new Map([['greet', { perKey: 2 }]]);
       await createControlReader({ ...system, clock: systemClock }).declare(types);

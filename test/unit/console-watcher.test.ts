@@ -69,15 +69,6 @@ describe('the watcher', () => {
     expect(watcher.jobs.get('a')).toMatchObject({ status: 'pending', errors: 0 });
   });
 
-  it('lists failures from their index without a scan', async () => {
-    const { table, watch } = stage();
-    table.put(jobRow('known', { type: 'resize' }));
-    table.put(finishedRow('lost', 'failed', { type: 'resize', lastError: 'boom' }));
-    const watcher = watch();
-    await watcher.poll();
-    await expect.poll(() => watcher.jobs.get('lost')).toMatchObject({ status: 'failed', lastError: 'boom' });
-  });
-
   it('continues after an unreadable row', async () => {
     const problems: unknown[] = [];
     const { table, watch } = stage({ onProblem: (error) => problems.push(error) });

@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { GetItemCommand, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import {
-  availableEngines,
   chooseEngine,
   type DynamoDbEngine,
   type DynamoDbEngineOptions,
   startDynamoDb,
 } from '../../lib/tools/dev/engines/dynamodb-engine.ts';
 import { isFreePort } from '../../lib/tools/dev/engines/free-port.ts';
-import { findJava, majorVersion } from '../../lib/tools/dev/engines/java.ts';
+import { majorVersion } from '../../lib/tools/dev/engines/java.ts';
 import { createTable } from '../support/create-table.ts';
 import { isDeep } from '../support/depth.ts';
 import { anyEngine, describeOnOneEngine, dynamoDbClient } from '../support/engines.ts';
@@ -157,19 +156,6 @@ describe.skipIf(asOnMac('').status !== 0 || anyEngine().engine !== 'dynoxide')('
 });
 
 describe('choosing a DynamoDB engine', () => {
-  it('takes the first available one in order of preference', async () => {
-    const [first] = (await availableEngines()).filter((each) => each.available);
-    expect(await chooseEngine()).toBe(first?.engine);
-  });
-
-  it('falls back to DynamoDB Local where dynoxide cannot run', async () => {
-    const engines = [
-      { engine: 'dynoxide', available: false, reason: 'no package' },
-      { engine: 'dynamodb-local', available: true },
-    ] as const;
-    expect(await chooseEngine(Promise.resolve(engines))).toBe('dynamodb-local');
-  });
-
   it('says for each engine why it cannot run, and what to install, when none can', async () => {
     const engines = [
       { engine: 'dynoxide', available: false, reason: 'no package', missing: '@dynoxide/darwin-x64' },
@@ -180,13 +166,6 @@ describe('choosing a DynamoDB engine', () => {
     await expect(chooseEngine(Promise.resolve(engines))).rejects.toMatchObject({
       code: 'ENGINE_UNAVAILABLE',
       message: expect.stringMatching(message),
-    });
-  });
-
-  it('explains a missing Java', async () => {
-    expect(await findJava({ PATH: '/nowhere' })).toEqual({
-      found: false,
-      reason: 'it needs Java 17 or newer, and there is no java in JAVA_HOME or on the PATH',
     });
   });
 

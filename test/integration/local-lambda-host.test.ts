@@ -116,17 +116,6 @@ describe('the Lambda-like host', () => {
     });
   });
 
-  it('dies of an error that nobody caught, as Lambda does', async () => {
-    const subject = lambda(`
-      export const handler = async () => {
-        setTimeout(() => { throw new Error('later'); }, 10);
-        await new Promise(() => {});
-      };`);
-    expect(await subject.invoke({})).toMatchObject({
-      failure: { errorType: 'Runtime.UncaughtException', errorMessage: 'later' },
-    });
-  });
-
   it('runs as many at once as its concurrency allows and throttles the next', async () => {
     const subject = lambda(
       'export const handler = async ({ ms }) => { await new Promise((r) => setTimeout(r, ms)); return process.pid; };',
@@ -162,32 +151,5 @@ describe('the Lambda-like host', () => {
       kind: 'sandbox',
       sandbox: expect.objectContaining({ pid, state: 'gone', ending: 'signal: killed' }),
     });
-  });
-
-  it('tells metrics, structured logs and plain text apart in what a function writes', async () => {
-    const subject = lambda(`
-      import { writeSync } from 'node:fs';
-      export const handler = async () => {
-        console.log(JSON.stringify({ level: 'INFO', message: 'claimed', timestamp: '2026-01-02T03:04:05.000Z', jobId: 'a' }));
-        writeSync(1, JSON.stringify({ _aws: { Timestamp: 5, CloudWatchMetrics: [{ Metrics: [{ Name: 'JobsDone' }] }] }, JobsDone: [1, 2] }) + '\\n');
-        console.error('plain');
-        return null;
-      };`);
-    await subject.invoke({});
-    const lines = () => subject.events.flatMap((each) => (each.kind === 'output' ? [each.line] : []));
-    await until(() => lines().length === 3);
-    expect(lines()).toEqual(
-      expect.arrayContaining([
-        {
-          kind: 'log',
-          at: Date.parse('2026-01-02T03:04:05.000Z'),
-          level: 'INFO',
-          message: 'claimed',
-          fields: { jobId: 'a' },
-        },
-        { kind: 'metrics', at: 5, values: { JobsDone: [1, 2] } },
-        { kind: 'text', at: expect.any(Number), text: 'plain' },
-      ]),
-    );
   });
 });

@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   CreateQueueCommand,
   GetQueueUrlCommand,
   ListQueuesCommand,
   ReceiveMessageCommand,
-  SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -62,30 +58,5 @@ describe('the SQS engine', () => {
       code: 'ENGINE_FAILED',
       message: expect.stringContaining(String(engine.port)),
     });
-  });
-});
-
-describe('the SQS engine with a data folder', () => {
-  it('keeps queues and messages over a restart, under URLs of the new address', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'leasehold-sqs-'));
-    try {
-      const first = await startSqs({ dataDir });
-      const before = new SQSClient({ endpoint: first.endpoint, region: 'eu-west-1' });
-      const { QueueUrl } = await before.send(new CreateQueueCommand({ QueueName: 'jobs' }));
-      await before.send(new SendMessageCommand({ QueueUrl, MessageBody: 'kept' }));
-      before.destroy();
-      await first.stop();
-
-      const second = await startSqs({ dataDir });
-      const after = new SQSClient({ endpoint: second.endpoint, region: 'eu-west-1' });
-      const found = await after.send(new GetQueueUrlCommand({ QueueName: 'jobs' }));
-      const { Messages } = await after.send(new ReceiveMessageCommand({ QueueUrl: found.QueueUrl }));
-      after.destroy();
-      await second.stop();
-      expect(found.QueueUrl).toBe(`${second.endpoint}/000000000000/jobs`);
-      expect(Messages?.map((message) => message.Body)).toEqual(['kept']);
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true });
-    }
   });
 });

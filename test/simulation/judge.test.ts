@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Row, RowWrite } from '../../lib/protocol/writes/row-write.ts';
-import { Cancelled } from '../../lib/worker/abort-reasons.ts';
 import type { Cells, RunEnd, Work } from '../../lib/worker/cells/cells.ts';
 import type { ToCell } from '../../lib/worker/cells/channel.ts';
 import { CellRules } from './cell-rules.ts';
@@ -36,34 +35,29 @@ describe('the judge of cells', () => {
   const running: Row = { jobId, status: 'running', ...budget, ...unfinished, attempt };
   const restart: RowWrite = { transition: 'restart', jobId, when: [], set: {}, returns: 'row' };
 
-  /** A host with two cells, whose run ends as it is told. */
+  /** A host with a cell that was given a job, whose run ends as it is told. */
   const stage = () => {
     const world = new World({ seed: 1, size: 'brief', maxOffsetMs: 0 });
     const rules = new CellRules(world, simulatedSettings);
     const forever = () => new Promise<void>(() => {});
     const host = world.spawn('w1', forever);
-    const [first, second] = [world.spawn('cell1', forever, host), world.spawn('cell2', forever, host)];
+    const first = world.spawn('cell1', forever, host);
     const ended = Promise.withResolvers<RunEnd>();
     const pool = { start: () => ({ end: ended.promise, abort() {}, kill() {} }) } as Partial<Cells> as Cells;
     const run = rules.watchCells(host, pool).start({ job: { jobId, attempt } } as Work);
-    const message = { kind: 'run', run: 1, job: { jobId, attempt } } as ToCell;
-    const enter = (cell: typeof first) => {
-      rules.sent(cell, [message]);
-      rules.entered(cell, { jobId, attempt });
-    };
+    rules.sent(first, [{ kind: 'run', run: 1, job: { jobId, attempt } } as ToCell]);
+    rules.entered(first, { jobId, attempt });
     const handler = { jobId, attempt, process: first, believesLive: () => true };
     const end = async (how: RunEnd) => {
       ended.resolve(how);
       await run.end;
     };
-    return { ...{ world, rules, first, second, enter, handler, end, message, run } };
+    return { rules, first, handler, end };
   };
   const charged = (rules: CellRules) => rules.problems(running, { ...running, crashes: 1 }, restart);
-  const died = (cause: string): RunEnd => ({ kind: 'died', cause, crashedAlone: true });
 
   it('lets a job be charged for its cell though its handler had ended, as long as its host did not hear of that', async () => {
-    const { rules, first, enter, handler, end } = stage();
-    enter(first);
+    const { rules, first, handler, end } = stage();
     rules.begun(first, handler);
     rules.ended(handler);
     rules.died(first);
@@ -73,40 +67,11 @@ describe('the judge of cells', () => {
   });
 
   it('lets no job be charged that was not alone', () => {
-    const { rules, first, enter, handler } = stage();
-    enter(first);
+    const { rules, first, handler } = stage();
     rules.entered(first, { jobId: 'job-2', attempt });
     rules.begun(first, handler);
     rules.died(first);
     expect(charged(rules)).toEqual([expect.stringContaining('not alone')]);
-  });
-
-  it('judges a stall by the cell that the job was given last, whichever was used first', async () => {
-    const stalledMs = simulatedSettings.maxStallMs;
-    for (const [last, isSound] of [
-      ['second', true],
-      ['first', false],
-    ] as const) {
-      const { world, rules, first, second, enter, end } = stage();
-      for (const cell of last === 'second' ? [first, second] : [second, first]) enter(cell);
-      rules.stalled(second, stalledMs);
-      first.die();
-      second.die();
-      await end(died('blocked the event loop'));
-      if (isSound) expect(world.violation).toBeUndefined();
-      else expect(world.violation).toMatch(/killed as stalled, and was so for 0 ms/);
-    }
-  });
-
-  it('lets a job be stopped on its way into a cell, and not be given one after that', () => {
-    const told = stage();
-    told.run.abort(new Cancelled());
-    told.rules.sent(told.first, [told.message, { kind: 'abort', run: 1 }]);
-    expect(told.world.violation).toBeUndefined();
-    const { world, rules, first, message, run } = stage();
-    run.abort(new Cancelled());
-    rules.sent(first, [message]);
-    expect(world.violation).toMatch(/told to stop while it waited/);
   });
 });
 

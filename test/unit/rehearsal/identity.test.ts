@@ -1,11 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { sign } from '../../../rehearsal/aws-request.ts';
 import { deleteCommand, identityVariables } from '../../../rehearsal/identity.ts';
 
@@ -45,30 +41,6 @@ describe('an identity', () => {
       `AWS_CONFIG_FILE=${file} ${COMMAND} --profile leasehold-rehearsal`,
     );
   });
-});
-
-it('a role is assumed by the SDK, with the keys of the environment', async () => {
-  const asked: string[] = [];
-  const sts = createServer(async (request, response) => {
-    asked.push(`${request.headers.authorization} ${await text(request)}`);
-    response.setHeader('content-type', 'text/xml');
-    response.end(`<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
-      <AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>
-      <Expiration>${new Date(Date.now() + 3_600_000).toISOString()}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`);
-  });
-  await new Promise<void>((resolve) => sts.listen(0, '127.0.0.1', resolve));
-  const environment = { AWS_ACCESS_KEY_ID: 'AKIAOWN', AWS_SECRET_ACCESS_KEY: 's', AWS_REGION: 'eu-west-1' };
-  const variables = identityVariables({ role }, environment, folder);
-  const given = { ...environment, ...variables, AWS_ENDPOINT_URL_STS: '' };
-  given.AWS_ENDPOINT_URL_STS = `http://127.0.0.1:${(sts.address() as AddressInfo).port}`;
-  for (const [name, value] of Object.entries(given)) vi.stubEnv(name, value);
-  const client = new SQSClient({});
-  expect(await client.config.credentials()).toMatchObject({ accessKeyId: 'ASIAROLE', sessionToken: 't' });
-  client.destroy();
-  vi.unstubAllEnvs();
-  sts.close();
-  expect(asked).toEqual([expect.stringMatching(/Credential=AKIAOWN\/.*\/eu-west-1\/sts\//)]);
-  expect(new URLSearchParams(asked[0]?.split(' ').at(-1)).get('RoleArn')).toBe(role);
 });
 
 describe('a signature', () => {

@@ -143,20 +143,6 @@ describe('props that exclude each other', () => {
   });
 });
 
-describe('the outputs', () => {
-  it.each([
-    ['eu-west-1', 'https://console.aws.amazon.com/cloudwatch/home?region=eu-west-1'],
-    ['cn-north-1', 'https://console.amazonaws.cn/cloudwatch/home?region=cn-north-1'],
-    ['us-gov-west-1', 'https://console.amazonaws-us-gov.com/cloudwatch/home?region=us-gov-west-1'],
-  ])('name the console of the partition: %s', (region, url) => {
-    const build = (stack: Stack) => new LeaseholdJobs(stack, 'Mail', { jobs: someJobs });
-    const own = synthesizeIn(build, { env: { ...someEnv, region } });
-    expect(JSON.stringify(own.template.findOutputs('MailDashboardUrl'))).toContain(url);
-    const anywhere = synthesizeIn(build);
-    expect(JSON.stringify(anywhere.template.findOutputs('MailDashboardUrl'))).toContain('Fn::FindInMap');
-  });
-});
-
 describe('a key of the user’s own', () => {
   const withKey = (stack: Stack) =>
     new LeaseholdJobs(stack, 'Jobs', { jobs: someJobs, encryptionKey: new Key(stack, 'Key') });

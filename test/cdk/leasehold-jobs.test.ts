@@ -1,11 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size, Stack } from 'aws-cdk-lib';
-import { Match } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Architecture, LayerVersion, RecursiveLoop, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { jobsTableInput } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { LeaseholdJobs } from '../../lib/cdk/leasehold-jobs.ts';
 import type { LeaseholdJobsProps } from '../../lib/cdk/props/leasehold-jobs-props.ts';
 import {
@@ -24,21 +22,6 @@ withoutValidation();
 const standard = usual();
 
 describe('the table', () => {
-  it('has the keys, indexes and projections that the store was tested with', () => {
-    const { TableName: _, ...contract } = jobsTableInput('any');
-    const { Properties } = resourceOf(standard, standard.jobs.table);
-    expect(Properties).toMatchObject({
-      BillingMode: contract.BillingMode,
-      KeySchema: contract.KeySchema,
-      GlobalSecondaryIndexes: contract.GlobalSecondaryIndexes,
-      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
-    });
-    expect(Properties.AttributeDefinitions).toEqual(
-      expect.arrayContaining(contract.AttributeDefinitions ?? []),
-    );
-    expect(Properties.AttributeDefinitions).toHaveLength(contract.AttributeDefinitions?.length ?? 0);
-  });
-
   it('can be restored, cannot be deleted, and outlives the stack', () => {
     const table = resourceOf(standard, standard.jobs.table);
     expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
@@ -67,26 +50,6 @@ describe('the table', () => {
 });
 
 describe('the queues', () => {
-  it('refuse requests that are not encrypted in flight', () => {
-    standard.template.resourceCountIs('AWS::SQS::Queue', 3);
-    standard.template.resourcePropertiesCountIs(
-      'AWS::SQS::QueuePolicy',
-      {
-        PolicyDocument: {
-          Statement: Match.arrayWith([
-            Match.objectLike({
-              Effect: 'Deny',
-              Action: 'sqs:*',
-              Principal: { AWS: '*' },
-              Condition: { Bool: { 'aws:SecureTransport': 'false' } },
-            }),
-          ]),
-        },
-      },
-      3,
-    );
-  });
-
   it('hide a message for as long as the function and its batch window may take, plus a minute', () => {
     const quick = synthesize({
       functionTimeout: Duration.minutes(2),

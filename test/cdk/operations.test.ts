@@ -98,17 +98,6 @@ describe('alarms', () => {
     expect(paid(standard)).toBeLessThanOrEqual(16);
   });
 
-  it('watch metrics that are emitted, under this deployment’s name', () => {
-    const own = Object.values(alarmsOf(standard))
-      .flatMap(metricsIn)
-      .filter(({ Namespace }) => Namespace === METRIC_NAMESPACE);
-    expect(own.length).toBeGreaterThan(6);
-    for (const { MetricName: name, Dimensions } of own) {
-      expect(metricNames).toContain(name);
-      expect(Dimensions).toEqual([{ Name: METRIC_DIMENSION, Value: standard.jobs.serviceName }]);
-    }
-  });
-
   it('watch no metric that nobody emits, and no metric is listed that nobody emits', () => {
     const emittedSomewhere = new Set(
       globSync('{functions,lib}/**/*.ts', {
@@ -332,16 +321,5 @@ describe('the dashboard', () => {
 
   it('shows every metric that is emitted, and no other', () => {
     expect(new Set(ownMetrics(widgetsOf(shown)))).toEqual(new Set(metricNames));
-  });
-
-  // test/cdk/broken-deployment.test.ts has such a line.
-  it('asks the log for failures and crashes by type, as runs tell of them', () => {
-    const query = JSON.stringify(widgetsOf(shown).filter(({ type }) => type === 'log'));
-    expect(query).toContain(
-      'filter message = \\"run ended\\" and outcome in [\\"failed\\", \\"retried\\", \\"lost\\"]',
-    );
-    expect(query).toContain('by type, outcome');
-    expect(query).toContain('filter message = \\"attempt crashed\\"');
-    expect(query).toContain('by type, cause');
   });
 });

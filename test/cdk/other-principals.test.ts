@@ -131,11 +131,6 @@ describe('what a load asks of table and function', () => {
       { maxStartsPerSecond: 20_000, shards: 64, workerConcurrency: 1000 },
       /means 20000 invocations a second.* Raise the quota 'Concurrent executions'/,
     ],
-    [
-      'more pollers',
-      { maxStartsPerSecond: 2000, workerPollers: { maximumPollers: 2 } },
-      /20 concurrent invocations .*Raise maximumPollers or/,
-    ],
   ])('is %s for many starts of short jobs', (_, props, text) => {
     const told = () => {
       const { stack } = synthesize(props);

@@ -1,8 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -46,35 +44,6 @@ function startProcess() {
 }
 
 describe('the example jobs in the example process', () => {
-  it('call a service until it answers, telling it who calls', async () => {
-    const seen: (readonly [string, string])[] = [];
-    const service = createServer((request, response) => {
-      seen.push([String(request.headers['idempotency-key']), String(request.headers['fencing-token'])]);
-      response.statusCode = seen.length < 3 ? 503 : 201;
-      response.end();
-    });
-    service.listen(0, '127.0.0.1');
-    await once(service, 'listening');
-    const { port } = service.address() as AddressInfo;
-    try {
-      await stack.send(
-        'call-service',
-        { url: `http://127.0.0.1:${port}/`, body: { a: 1 } },
-        { jobId: 'call' },
-      );
-      const job = await stack.until('call', (each) => each?.status === 'done');
-      expect(job).toMatchObject({ result: { status: 201 }, errors: 2, attempt: 3 });
-      expect(seen).toEqual([
-        ['call', '1'],
-        ['call', '2'],
-        ['call', '3'],
-      ]);
-    } finally {
-      service.close();
-      service.closeAllConnections();
-    }
-  });
-
   it('count primes with the event loop standing still', async () => {
     await stack.send('count-primes', { below: 1_000_000, slice: 250_000 }, { jobId: 'primes' });
     const job = await stack.until('primes', (each) => each?.status === 'done');

@@ -11,7 +11,6 @@ import { freePort } from '../../lib/tools/dev/engines/free-port.ts';
 import { startGuard } from '../../lib/worker/cells/host/guard.ts';
 import type { WorkerProcess } from '../../lib/worker/hosts/process-host.ts';
 import { startWorker } from '../../lib/worker/hosts/start-worker.ts';
-import { runProcess } from '../support/cli.ts';
 import { isDeep } from '../support/depth.ts';
 import { local } from '../support/engines.ts';
 import { on } from '../support/faults.ts';
@@ -229,22 +228,4 @@ describe('leasehold work', () => {
     expect(await exit).toEqual([1, null]);
     expect(await stack.until('b', ended)).toMatchObject({ status: 'done', attempt: 1 });
   });
-
-  const missing = [
-    ['region', { AWS_REGION: '' }, 'No AWS region is set'],
-    [
-      'credentials',
-      { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
-      'No usable AWS credentials were found',
-    ],
-    ['table', { LEASEHOLD_TABLE_NAME: 'no-such-table' }, 'There is no such table'],
-  ] as const;
-  it.each(isDeep ? missing : missing.slice(-1))(
-    'ends with the cause where there is no %s',
-    async (_, without, cause) => {
-      const environment = { ...stack.environment, ...keys, AWS_EC2_METADATA_DISABLED: 'true', ...without };
-      const run = await runProcess(['work', JOBS.pathname], { environment });
-      expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(cause)]);
-    },
-  );
 });

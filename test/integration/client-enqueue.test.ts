@@ -11,7 +11,6 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
-import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
 import { noEvents } from '../../lib/aws/eventbridge.ts';
 import {
   type Client,
@@ -244,33 +243,6 @@ describeOnEachEngine('a job in a transaction of the user', (engine) => {
       expect(await claim('ship-7')).toMatchObject({ outcome: 'claimed', job: { attempt: 1 } });
     expect(await system.store.read('ship-7')).toMatchObject({ status: 'running', attempt: 1 });
     expect(await orderIsThere()).toBe(true);
-  });
-
-  it('costs a claim that meets its transaction nothing but the next try', async () => {
-    const job = await client.enqueueItems('ship', { order: 7 }, { jobId: 'ship-7' });
-    await commit(job);
-    let conflicts = 1;
-    // No engine shows it: a write to a row that a transaction is writing.
-    mine.middlewareStack.add(
-      (next, context) => async (args) => {
-        if (context.commandName === 'UpdateItemCommand' && conflicts-- > 0)
-          throw Object.assign(new Error('Transaction is ongoing for the item'), {
-            name: 'TransactionConflictException',
-          });
-        return next(args);
-      },
-      { step: 'build' },
-    );
-    const store = createJobStore({
-      ...{ clock: systemClock, random: systemRandom, settings: defaultSettings, actor: 'worker-a' },
-      table: createDynamoDbTable({ client: mine, tableName: system.tableName }),
-    });
-    const request = { job: { jobId: 'ship-7' }, owner: 'worker-a/1' };
-    await expect(store.claim(request)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    expect(await store.claim(request)).toMatchObject({
-      outcome: 'claimed',
-      job: { attempt: 1, errors: 0, crashes: 0 },
-    });
   });
 
   it('is refused, before anything is sent, where it would be a guess or no worker would run it', async () => {

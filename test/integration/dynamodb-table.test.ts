@@ -1,24 +1,18 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, systemRandom } from '../../lib/aws/clock.ts';
-import { createDynamoDbClient } from '../../lib/aws/dynamodb/client.ts';
+import { systemRandom } from '../../lib/aws/clock.ts';
 import { createJobsTable } from '../../lib/aws/dynamodb/create-jobs-table.ts';
 import { createDynamoDbTable } from '../../lib/aws/dynamodb/dynamodb-table.ts';
-import { createClockGuard } from '../../lib/protocol/clock-guard.ts';
 import { StoreUnavailableError, ThrottledError } from '../../lib/protocol/errors.ts';
 import { claimOf } from '../../lib/protocol/job.ts';
 import type { JobStore, Table } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
 import { readLeases } from '../../lib/protocol/store/lease-index.ts';
-import { resolveSettings } from '../../lib/settings/settings.ts';
 import { contractSettings, createHarness, type Harness } from '../contract/harness.ts';
-import { describeOnEachEngine, local, uniqueName } from '../support/engines.ts';
+import { describeOnEachEngine, uniqueName } from '../support/engines.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { on, readsIndex } from '../support/faults.ts';
 import { newJob } from '../support/jobs.ts';
 import { type JobsTable, openJobsTable } from '../support/jobs-table.ts';
-import { row } from '../support/rows.ts';
 
 describeOnEachEngine('the jobs table', (engine) => {
   let jobs: JobsTable;
@@ -114,29 +108,6 @@ describeOnEachEngine('the jobs table', (engine) => {
     });
   });
 
-  it('gives a page although a row in it has a number that no program can hold', async () => {
-    const shard = `s-${direct.jobId()}`;
-    const put = (name: string, errors: string) =>
-      jobs.client.send(
-        new PutItemCommand({
-          TableName: jobs.tableName,
-          Item: { ...marshall(row({ jobId: `${shard}-${name}`, leaseShard: shard })), errors: { N: errors } },
-        }),
-      );
-    await put('a', '0');
-    await put('b', '9007199254740993.5');
-    await put('c', '0');
-    const page = await readLeases(table, { shard, limit: 10 });
-    // The leases end together, and engines order such entries as they like.
-    expect(page.entries.map(({ jobId }) => jobId).sort()).toEqual([`${shard}-a`, `${shard}-c`]);
-    expect(page.bad.map(({ message }) => message)).toEqual([
-      expect.stringContaining("'errors' is 9007199254740994"),
-    ]);
-    await expect(direct.store.read(`${shard}-b`)).rejects.toMatchObject({ code: 'BAD_ROW' });
-    const claim = { jobId: `${shard}-b`, owner: 'w/1', attempt: 9, startedAt: 0 };
-    expect(await direct.store.complete(claim)).toEqual({ outcome: 'lost' });
-  });
-
   it('moves nothing on the word of an index that lags behind', async () => {
     const job = await direct.claimed(direct.jobId());
     const read = () => readLeases(table, { shard: job.leaseShard, limit: 100 });
@@ -155,35 +126,6 @@ describeOnEachEngine('the jobs table', (engine) => {
       status: 'running',
       leaseUntil: job.leaseUntil + 60_000,
     });
-  });
-
-  it('shows every reply’s date to the clock guard, refusals included', async () => {
-    const clockGuard = createClockGuard({ skewMs: 2_000, clock: systemClock });
-    const client = createDynamoDbClient({
-      clock: systemClock,
-      clockGuard,
-      config: { ...local, endpoint: proxy.endpoint },
-    });
-    const guarded = createJobStore({
-      table: createDynamoDbTable({ client, tableName: jobs.tableName }),
-      clock: systemClock,
-      random: systemRandom,
-      settings: resolveSettings(),
-      actor: 'w',
-    });
-    proxy.use(on('*', { kind: 'shiftDate', byMs: 1 }));
-    expect(clockGuard.offset()).toBeUndefined();
-    await guarded.claim({ job: { jobId: direct.jobId() }, owner: 'w/1' });
-    expect(clockGuard.offset()).toBeDefined();
-    expect(clockGuard.isSound()).toBe(true);
-    proxy.use(on('*', { kind: 'shiftDate', byMs: -60_000 }));
-    await guarded.claim({ job: { jobId: direct.jobId() }, owner: 'w/1' });
-    expect(clockGuard.isSound()).toBe(false);
-    expect(Math.abs((clockGuard.offset()?.offsetMs ?? 0) - 60_000)).toBeLessThan(10_000);
-    proxy.use(on('*', { kind: 'shiftDate', byMs: 1 }));
-    await guarded.read(direct.jobId());
-    expect(clockGuard.isSound()).toBe(true);
-    client.destroy();
   });
 
   it('is created once, with both indexes and its time to live', async () => {

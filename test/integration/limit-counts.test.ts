@@ -2,7 +2,6 @@ import { afterEach, expect, it } from 'vitest';
 import { createControlReader } from '../../lib/protocol/limits/control.ts';
 import type { Hint, JobQueue, ReceivedMessage } from '../../lib/protocol/ports.ts';
 import { createJobStore } from '../../lib/protocol/store/job-store.ts';
-import { gaugeWaiting } from '../../lib/reaper/gauge-waiting.ts';
 import { sweep } from '../../lib/reaper/sweep.ts';
 import { createTestStack } from '../../lib/testing/test-stack.ts';
 import { limitGroup } from '../../lib/wire/limits.ts';
@@ -13,7 +12,6 @@ import { createRegistry } from '../../lib/worker/registry.ts';
 import { meterCapacity } from '../support/capacity-meter.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { openJobsTable } from '../support/jobs-table.ts';
-import { keptGauges } from '../support/kept-gauges.ts';
 
 const PAYLOAD = 'x'.repeat(198);
 /** No lease ends, and no heartbeat is due. */
@@ -72,17 +70,6 @@ async function createScene(endpoint: string, { limit }: Pick<JobOptions, 'limit'
     sweep: () =>
       sweep({ ...worker, table, store, queue: { ...queue, sendHints } }, { shards: settings.shards }),
     waiting: (most: number) => store.waiting(limitGroup('work'), most),
-    declare: control.declare,
-    shards: settings.shards,
-    /** What the gauge adds to a sweep. */
-    async count() {
-      const { telemetry, byType } = keptGauges();
-      const deps = { ...worker, table, store, telemetry, queue: { ...queue, sendHints } };
-      const { mayHoldParked } = await sweep(deps);
-      meter.reset();
-      if (mayHoldParked) await gaugeWaiting(deps, settings.shards);
-      return { requests: meter.requests, writes: meter.units.UpdateItem ?? 0, byType };
-    },
     /** The controls are read, so that no step pays for them. */
     readControls: () => control.current(0),
     async cost(act: () => Promise<unknown>) {
@@ -187,21 +174,6 @@ describeOnOneEngine('the price of a limit', (engine) => {
     expect(await scene.cost(() => scene.hint(own as Hint))).toEqual(price(1, 0, 2));
     await scene.clock.advance(1);
     expect(await scene.cost(() => scene.hint(own as Hint))).toEqual(price(2, 0, 2 + limit));
-  });
-
-  it('is a few read units for each count of waiting jobs, and none where none waits', async () => {
-    const scene = await open(1);
-    await scene.declare(new Map([['work', 1]]));
-    expect((await scene.count()).requests).toBe(0);
-    await scene.send('running', { leaseMs: LONG_MS });
-    for (let n = 0; n < 3; n++) await scene.send(idOf(n));
-    await scene.clock.advance(7000);
-    const { requests, writes, byType } = await scene.count();
-    expect([requests, writes]).toEqual([1 + scene.shards, 0]);
-    expect(byType).toEqual([
-      ['JobsWaiting', 'work', 3],
-      ['OldestWait', 'work', 7000],
-    ]);
   });
 
   it('is 3 write and 2 read units and a message for each further 5 minutes', async () => {

@@ -103,17 +103,4 @@ describeOnOneEngine('a reaper in trouble', (engine) => {
     expect(await system.waitingHints()).toBe(JOBS);
     expect(first.events.length + second.events.length).toBe(JOBS);
   });
-
-  it('is not misled by an index that lags behind', async () => {
-    const { deps } = await atWork();
-    await sweep(deps);
-    // Answers as of the first sweep: all jobs still seem to run.
-    system.dynamodb.use((request) =>
-      readsIndex(request) ? { kind: 'staleReply', byRequests: 1 } : undefined,
-    );
-    const misled = await sweep(deps);
-    expect(misled).toMatchObject({ reclaimed: 0, redispatched: 0, hintsSent: 0 });
-    expect(misled.skipped.moved).toBe(JOBS);
-    await takenBackOnce();
-  });
 });

@@ -213,19 +213,6 @@ describeOnOneEngine('the price of a transition', (engine) => {
     expect(ends.outcome.every(({ outcome }) => outcome === 'written')).toBe(true);
   });
 
-  it('is two requests for the data of 25 new jobs of 64 KiB, as many as fit into a MiB, and one for their claims', async () => {
-    const payload = JSON.stringify('x'.repeat(64 * 1024 - 2));
-    const requests = Array.from({ length: 25 }, (_, i) => ({
-      job: newJob(`large-${i}`, { type: 'counted', payload }),
-      owner: `worker/large-${i}`,
-    }));
-    const claims = await scene.cost(() => scene.store.claimMany(requests));
-    expect(claims.requests).toBe(3);
-    expect(claims.outcome.map((each) => each.outcome === 'claimed' && each.job.payload === payload)).toEqual(
-      requests.map(() => true),
-    );
-  });
-
   it('is 16 small queries for a sweep that finds nothing lapsed, however many jobs are healthy', async () => {
     const empty = await scene.cost(scene.sweepOnce);
     expect(empty.requests).toBe(16);

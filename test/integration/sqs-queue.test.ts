@@ -122,14 +122,6 @@ describe('the job queue on SQS', () => {
     ]);
   });
 
-  it('hides a delayed hint', async () => {
-    await queue.sendHints([
-      { jobId: 'now', delaySeconds: 0 },
-      { jobId: 'later', delaySeconds: 900 },
-    ]);
-    expect(bodies(await drain())).toEqual([hintBody({ jobId: 'now' })]);
-  });
-
   it('cuts batches by bytes as well', async () => {
     const body = jobBody('report', 'x'.repeat(100_000));
     const sent = await queue.sendJobs(Array.from({ length: 5 }, () => ({ body })));
@@ -180,11 +172,6 @@ describe('the job queue on SQS', () => {
     await queue.sendHints(hints(1));
     await expect.poll(() => queue.receive({ max: 1, waitSeconds: 0 })).toHaveLength(1);
     expect(await queue.receive({ max: 1, waitSeconds: 20, signal: poll.signal })).toEqual([]);
-  });
-
-  it('never asks for more than ten messages', async () => {
-    await queue.sendHints(hints(12));
-    expect((await queue.receive({ max: 50, waitSeconds: 0 })).length).toBeLessThanOrEqual(10);
   });
 
   it('sends jobs and hints to the queue of their type, and receives from its own', async () => {

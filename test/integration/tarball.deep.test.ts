@@ -66,25 +66,6 @@ describe('the tarball, installed by pnpm into an empty folder', () => {
     expect(lastLine(project.run('node', 'use.mjs'))).toEqual(asExpected);
     project.remove();
   });
-
-  it('runs a job as CommonJS, with one copy for import and require', MINUTES, () => {
-    const project = freshProject('commonjs');
-    install(project, tarball, 'zod@4');
-    project.write(
-      'use.cjs',
-      `const { defineJob, NonRetryableError } = require('leasehold');
-       const { testJob } = require('leasehold/testing');
-       for (const part of ['worker', 'producer', 'client', 'local']) require('leasehold/' + part);
-       const z = require('zod');
-       ${job}
-       void (async () => {
-         if ((await import('leasehold')).defineJob !== defineJob) throw new Error('two copies');
-         ${run}
-       })();`,
-    );
-    expect(lastLine(project.run('node', 'use.cjs'))).toEqual(asExpected);
-    project.remove();
-  });
 });
 
 it.each(['module', 'commonjs'] as const)(
@@ -136,22 +117,6 @@ it('is small, and brings no Node of its own', MINUTES, () => {
   );
   expect(packedMegabytes).toBeLessThanOrEqual(MOST_MEGABYTES_PACKED);
   expect(readdirSync(join(project.folder, 'node_modules', 'leasehold'))).not.toContain('tools');
-  project.remove();
-});
-
-it('is released with a list of the packages that an installation brings', MINUTES, () => {
-  const release = readFileSync(join(root, '.github', 'workflows', 'release.yml'), 'utf8');
-  const [, script = ''] = /run: \|\n((?: {10}.*\n)+)/.exec(release) ?? [];
-  const variables = `RUNNER_TEMP=. GITHUB_WORKSPACE=${folder}`;
-  const project = freshProject('module');
-  project.run('sh', '-ec', `export ${variables}; ${script}`);
-  const { components } = JSON.parse(readFileSync(join(folder, 'leasehold.cdx.json'), 'utf8')) as {
-    readonly components: readonly { readonly name: string }[];
-  };
-  const listed = components.map(({ name }) => name);
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  expect(listed).toEqual(expect.arrayContaining(['leasehold', ...Object.keys(manifest.dependencies)]));
-  expect(listed).not.toContain('vitest');
   project.remove();
 });
 
@@ -268,22 +233,6 @@ describe('native packages, real ones', () => {
 
   const rowOf = (jobId: string) => project.run('npx', 'leasehold', 'show', jobId, '--row');
 
-  it('are named by dev in one message, and run in dev', MINUTES, async () => {
-    const refused = leasehold('dev', 'jobs.ts');
-    await hears(refused, /cannot be bundled/);
-    await refused.stop();
-    expect(refused.said()).toMatch(/^error: native code cannot be bundled: better-sqlite3, sharp\./);
-    const dev = leasehold('dev', 'jobs.ts', '--node-modules', 'sharp,better-sqlite3');
-    try {
-      await hears(dev, /npx leasehold send draw/);
-      draw('mine');
-      await hears(dev, /mine draw #1 +done after/);
-      expect(rowOf('mine')).toMatch(/"drawn": ?1/);
-    } finally {
-      await dev.stop();
-    }
-  });
-
   it('run in work, without an option', MINUTES, async () => {
     const dev = leasehold('dev', '--workers', '0');
     try {
@@ -297,20 +246,6 @@ describe('native packages, real ones', () => {
       await dev.stop();
     }
   });
-});
-
-it('names the tools that dev needs together, with the command that installs them', MINUTES, async () => {
-  const project = freshProject('module');
-  project.run('npm', 'install', tarball);
-  project.write('jobs.ts', 'export {};');
-  const dev = project.start('npx', 'leasehold', 'dev', 'jobs.ts');
-  await expect
-    .poll(dev.said, { timeout: 60_000 })
-    .toMatch(
-      /This needs esbuild, fauxqs, (\S+), which are not installed\. Run: npm install --save-dev esbuild fauxqs && npm install --save-optional \1/,
-    );
-  await dev.stop();
-  project.remove();
 });
 
 describe('an app of `cdk init`', () => {

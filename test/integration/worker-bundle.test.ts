@@ -117,24 +117,4 @@ describe('the worker of a jobs module', () => {
     expect(job).toMatchObject({ status: 'done', result: { isCell: false } });
     expect(output.match(/the top level runs/g)).toHaveLength(1);
   });
-
-  it('that cannot be loaded fails the invocation with the stack in the user’s file', async () => {
-    await bundleWorker(join(support, 'broken-jobs.ts'), join(folder, 'broken'));
-    await stack.send('where', { ms: 0 }, { jobId: 'unloaded' });
-    const messages = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
-    const child = spawn(
-      process.execPath,
-      ['--enable-source-maps', join(support, 'run-bundle.ts'), join(folder, 'broken', 'index.mjs')],
-      {
-        env: { ...process.env, ...stack.environment, NODE_OPTIONS: '--enable-source-maps' },
-        stdio: ['pipe', 'ignore', 'pipe'],
-      },
-    );
-    child.stdin.end(JSON.stringify(messages));
-    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-    expect(code).not.toBe(0);
-    expect(said).toMatch(/JobsModuleError: jobs module .*: it throws while it is loaded/);
-    expect(said).toMatch(/no database[\s\S]*broken-jobs\.ts:\d+/);
-    expect(await stack.read('unloaded')).toBeUndefined();
-  });
 });

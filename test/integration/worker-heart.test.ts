@@ -94,15 +94,6 @@ describe('the heart', () => {
     expect((await stack.read('job'))?.lastError).toMatch(/^TimedOut: no progress was reported/);
   });
 
-  it('brings an operator’s cancellation to the handler', async () => {
-    const end = await runOnce({}, async ({ signal }) => {
-      await stack.direct.store.cancel('job');
-      return aborted(signal);
-    });
-    expect(end).toBe('cancelled');
-    expect(await stack.read('job')).toMatchObject({ status: 'cancelled' });
-  });
-
   it('tells a handler whose job was taken away, and its result is refused', async () => {
     const end = await runOnce({}, async ({ signal }) => {
       await stack.direct.store.takeBack('job');

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
-import { planDispatch } from '../../lib/protocol/decisions/dispatch.ts';
 import type { ReceivedMessage } from '../../lib/protocol/ports.ts';
 import type { SqsHandler } from '../../lib/wire/lambda.ts';
-import type { JobMessage } from '../../lib/wire/message.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry, type Registry } from '../../lib/worker/registry.ts';
@@ -123,23 +121,6 @@ describe('the cost of a job on the wire', () => {
   });
 });
 
-describe('the metrics of an invocation', () => {
-  it('are written as one line at its end, and none where nothing happened', async () => {
-    const printed = vi.spyOn(console, 'log').mockImplementation(() => {});
-    try {
-      const message = await sent('quick', { n: 1 }, { jobId: 'a' });
-      await invoke(handler, [message]);
-      expect(printed).toHaveBeenCalledTimes(1);
-      const line = JSON.parse(String(printed.mock.calls[0]?.[0]));
-      expect(line).toMatchObject({ service: 'test', JobsClaimed: 1, JobsDone: 1 });
-      await invoke(handler, [message]);
-      expect(printed).toHaveBeenCalledTimes(1);
-    } finally {
-      printed.mockRestore();
-    }
-  });
-});
-
 describe('the deadline of an invocation', () => {
   it('lets a job of ten slices end in four attempts of three, without errors or crashes', async () => {
     await invoke(handler, [await sent('sliced', { slices: 10 }, { jobId: 'a' })], MARGIN_MS + 500);
@@ -189,40 +170,12 @@ describe('a batch', () => {
   });
 });
 
-describe('a message that cannot be run', () => {
-  const big = 'x'.repeat(70_000);
-  it.each<[string, string, RegExp]>([
-    ['not JSON', '{"type":', /not JSON/],
-    [
-      'a payload that is too large',
-      JSON.stringify({ type: 'quick', payload: { n: 1, big } }),
-      /at most 65536/,
-    ],
-  ])('becomes a failed row when it has %s', async (_what, body, reason) => {
-    const message = await rawMessage(body);
-    expect(await invoke(handler, [message])).toEqual([]);
-    const row = await stack.read(`bad:${message.messageId}`);
-    expect(row).toMatchObject({ status: 'failed', rawMessage: { bytes: Buffer.byteLength(body) } });
-    expect(row?.lastError).toMatch(reason);
-    expect(ran).toEqual([]);
-    expect(writes()).toEqual({ UpdateItem: 1 });
-  });
-});
-
 describe('a message for later', () => {
   it('waits in a row, with a delayed hint, when it is due within SQS’s delay', async () => {
     await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a', delayMs: 2000 })]);
     expect(await stack.read('a')).toMatchObject({ status: 'pending', attempt: 0, dispatches: 1 });
     expect(await invoke(handler, await receive(1))).toEqual([]);
     expect(ran).toEqual(['a']);
-  });
-
-  it('waits for the reaper when it is due later than SQS can delay', async () => {
-    const notBefore = Date.now() + 3_600_000;
-    await invoke(handler, [await sent('quick', { n: 1 }, { jobId: 'a', notBefore })]);
-    // Two ticks of the schedule ahead, the later one as late as it may be.
-    const leaseUntil = notBefore - 2 * stack.settings.reaperIntervalMs - 60_000;
-    expect(await stack.read('a')).toMatchObject({ status: 'pending', notBefore, leaseUntil, dispatches: 0 });
   });
 });
 
@@ -244,19 +197,6 @@ describe('a worker that cannot use the table', () => {
 });
 
 describe('a job that cannot be run as it is', () => {
-  const _keep = (over: Partial<JobMessage>) => {
-    const now = Date.now();
-    const job = {
-      jobId: 'a',
-      type: 'quick',
-      payload: '{"n":1}',
-      leaseMs: 3000,
-      maxAttempts: 5,
-      maxCrashes: 3,
-    };
-    return stack.direct.store.schedule({ ...job, ...over }, planDispatch(now, now, stack.settings));
-  };
-
   it('is kept, and not charged, when no handler knows its type', async () => {
     await invoke(handler, [await sent('newer', {}, { jobId: 'a' })]);
     expect(await stack.read('a')).toMatchObject({ status: 'pending', attempt: 0, errors: 0, releases: 0 });
@@ -277,16 +217,6 @@ describe('a claim in trouble', () => {
     expect(await invoke(handler, [message])).toEqual([message.messageId]);
     expect(ran).toEqual([]);
     expect(await stack.read('a')).toMatchObject({ status: 'pending', releases: 1, errors: 0, crashes: 0 });
-  });
-
-  it('is not made by a worker whose clock is far from DynamoDB’s', async () => {
-    stack.dynamodb.use(on('*', { kind: 'shiftDate', byMs: 60_000 }));
-    const message = await sent('quick', { n: 1 }, { jobId: 'b' });
-    expect(await invoke(handler, [message])).toEqual([message.messageId]);
-    expect(ran).toEqual([]);
-    stack.dynamodb.use();
-    expect(await invoke(handler, [message])).toEqual([]);
-    expect(ran).toEqual(['b']);
   });
 
   it('keeps offering a result while the lease lasts', async () => {

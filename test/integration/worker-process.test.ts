@@ -107,26 +107,6 @@ describe('the process host', () => {
     expect(await stack.read('a')).toMatchObject({ status: 'running' });
   });
 
-  it('refuses a stale result among good ones that are stored together', async () => {
-    const stolen = defineJob({
-      type: 'stolen',
-      payload: z.unknown(),
-      async run({ jobId }) {
-        // Without a hint, so that nobody claims it again.
-        await stack.direct.store.takeBack(jobId);
-        return 'stale';
-      },
-    });
-    const types = createRegistry([short, stolen]);
-    const jobIds = ids(5);
-    await sendAll(jobIds, 20);
-    await stack.send('stolen', {}, { jobId: 'stolen' });
-    const worker = start(types);
-    await allDone(jobIds);
-    await worker.stop();
-    expect(await stack.read('stolen')).toMatchObject({ status: 'pending', attempt: 1 });
-  });
-
   it('hands its jobs back with their checkpoints when it stops, for nothing, and sends their hints', async () => {
     await stack.send('patient', {}, { jobId: 'a' });
     start();

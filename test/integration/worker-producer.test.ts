@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { createProducer, MessageRefusedError } from '../../lib/client/producer/index.ts';
-import { QueueUnavailableError } from '../../lib/protocol/errors.ts';
 import { defineJob } from '../../lib/worker/define-job.ts';
 import { createDeadLetterHandler } from '../../lib/worker/hosts/dead-letter-host.ts';
 import { createLambdaHost } from '../../lib/worker/hosts/lambda-host.ts';
 import { createRegistry, UnknownTypeError } from '../../lib/worker/registry.ts';
-import { on } from '../support/faults.ts';
 import { invoke } from '../support/invoke.ts';
 import { startWorkerStack, type WorkerStack } from '../support/worker-stack.ts';
 
@@ -75,13 +73,6 @@ describe('a producer', () => {
     await messages(2);
   });
 
-  it('names the id under which the job is found', async () => {
-    const { jobId } = await producer().send('greet', { name: 'Ada' });
-    const [message] = await stack.direct.queue.receive({ max: 1, waitSeconds: 5 });
-    await invoke(createLambdaHost(stack.worker(registry)).handler, message ? [message] : []);
-    expect(await stack.read(jobId)).toMatchObject({ status: 'done', result: 'hello Ada' });
-  });
-
   it('sends many in few requests', async () => {
     const jobs = Array.from({ length: 25 }, (_, i) => ({
       type: 'greet' as const,
@@ -137,11 +128,6 @@ describe('a producer', () => {
     await expect(send).rejects.toThrow(/Did you mean 'greet'/);
   });
 
-  it('throws when the queue does not take the message', async () => {
-    stack.sqs.use(on('SendMessageBatch', { kind: 'failSome', which: [0], applied: false }));
-    await expect(producer().send('greet', { name: 'Ada' })).rejects.toThrow(QueueUnavailableError);
-  });
-
   it('is typed by the registry', () => {
     const typed = producer();
     // @ts-expect-error there is no such type
@@ -179,31 +165,5 @@ describe('the dead-letter consumer', () => {
     expect(await stack.read('a')).toMatchObject({
       ...{ status: 'done', attempt: 1, leaseMs: 90_000, maxAttempts: 4, maxCrashes: 2 },
     });
-  });
-
-  it('leaves a job that has a row alone', async () => {
-    await take('{"type":"greet","jobId":"a","payload":{"name":"Ada"}}');
-    const before = await stack.read('a');
-    const { failures } = await take('{"type":"greet","jobId":"a","payload":{"name":"Eve"}}');
-    expect(failures).toEqual([]);
-    expect(await stack.read('a')).toEqual(before);
-  });
-
-  it('keeps a bad message as a failed row', async () => {
-    const { failures, received } = await take('nonsense');
-    expect(failures).toEqual([]);
-    expect(await stack.read(`bad:${received[0]?.messageId}`)).toMatchObject({ status: 'failed' });
-  });
-
-  it('acknowledges a hint, whose row is looked after by the reaper', async () => {
-    const { failures } = await take('{"hint":"a"}');
-    expect(failures).toEqual([]);
-    expect(stack.dynamodb.counts).toEqual({});
-  });
-
-  it('lets a message stay when the store does not answer', async () => {
-    stack.dynamodb.use(on('*', { kind: 'reset' }));
-    const { failures, received } = await take('{"type":"greet","jobId":"a","payload":{"name":"Ada"}}');
-    expect(failures).toEqual([received[0]?.messageId]);
   });
 });

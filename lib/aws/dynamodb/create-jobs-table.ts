@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { type IndexDefinition, jobsTable } from '../../wire/table.ts';
 
-/** The same definition that the stack deploys. @internal */
-export function jobsTableInput(tableName: string): CreateTableCommandInput {
+/** The same definition that the stack deploys. */
+function jobsTableInput(tableName: string): CreateTableCommandInput {
   const indexes: readonly IndexDefinition[] = jobsTable.indexes;
   const keys = [jobsTable.partitionKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])];
   return {

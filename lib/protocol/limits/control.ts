@@ -23,7 +23,6 @@ const numbersIn = (value: unknown): [string, number][] =>
     (entry): entry is [string, number] => typeof entry[1] === 'number',
   );
 
-/** @internal */
 export const parseControl = (row: Row | undefined): Control => ({
   paused: new Map(numbersIn(row?.paused)),
   limits: new Map(numbersIn(row?.limits).filter(([, limit]) => isLimitNumber(limit))),

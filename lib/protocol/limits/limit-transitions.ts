@@ -1,6 +1,6 @@
 import { type OtherTransition, REPEATABLE } from '../transitions.ts';
 
-/** On the row of a limit. @internal */
+/** On the row of a limit. */
 export const limitTransitions = {
   openGroup: { when: 'no row yet', proof: 'the entry is this attempt' },
   admit: {
@@ -18,7 +18,7 @@ export const limitTransitions = {
   evict: { when: 'the entries are as read', proof: 'the entries are gone' },
 } as const satisfies Record<string, OtherTransition>;
 
-/** On the row of the operators’ controls. @internal */
+/** On the row of the operators’ controls. */
 export const controlTransitions = {
   openControl: { when: 'no row yet', proof: REPEATABLE },
   control: { when: 'the row exists', proof: REPEATABLE },

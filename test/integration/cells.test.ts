@@ -96,18 +96,6 @@ describe('a cell', () => {
     while (isAlive(first.pid as number)) await resultOf(start('return'));
   });
 
-  it('is replaced when it is idle after five failed jobs in a row, and not after four', async () => {
-    const { start } = stage();
-    const first = await resultOf(start('return'));
-    const fail = async (times: number) => {
-      for (let n = 0; n < times; n++) await start({ type: 'act', payload: { act: 5 } }).end;
-    };
-    await fail(4);
-    expect((await resultOf(start('return'))).pid).toBe(first.pid);
-    await fail(5);
-    expect((await resultOf(start('return'))).pid).not.toBe(first.pid);
-  });
-
   it.each(isDeep ? ['its group', 'detached'] : ['detached'])(
     'takes what it has started with it (%s)',
     async (place) => {
@@ -151,14 +139,6 @@ describe('the memory that host and cell share', () => {
       aborted: true,
       reason: expect.stringContaining('already ended'),
     });
-  });
-
-  it('tells it of a cancellation as well', async () => {
-    const { start, cells } = stage({ settings: { maxStallMs: 60_000 } });
-    await cells.ready();
-    const run = start('compute', { ms: 60_000 });
-    setTimeout(() => run.abort(new Cancelled()), 300);
-    expect(await resultOf(run)).toMatchObject({ aborted: true });
   });
 });
 
@@ -276,15 +256,6 @@ describe('a jobs module that cannot be loaded', () => {
     await expect(cells.ready()).rejects.toThrow(/broken\.mjs[\s\S]*no database/);
     expect(cells.isReady()).toBe(false);
     expect(telemetry.total('CellsUnready')).toBeGreaterThanOrEqual(3);
-    rmSync(folder, { recursive: true });
-  });
-
-  it('is given up on by the host when it blocks the process that loads it', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'leasehold-blocked-'));
-    const file = join(folder, 'blocks.mjs');
-    writeFileSync(file, 'for (;;);');
-    const { cells } = stage({ jobs: new URL(`file://${file}`), loadWithinMs: 500 });
-    await expect(cells.ready()).rejects.toThrow(/blocks\.mjs.*after \d+ ms.*takes too long to load/s);
     rmSync(folder, { recursive: true });
   });
 });

@@ -8,7 +8,6 @@ import { defaultSettings } from '../../lib/settings/settings.ts';
 import { createFakeClock, type FakeClock } from '../../lib/testing/fake-clock.ts';
 import { commands } from '../../lib/tools/cli/commands.ts';
 import { type CliSystem, createCliSystem, runInProcess } from '../support/cli.ts';
-import { startDeploymentApi } from '../support/deployment-api.ts';
 import { describeOnOneEngine } from '../support/engines.ts';
 import { newJob } from '../support/jobs.ts';
 
@@ -132,20 +131,6 @@ describeOnOneEngine('looking at jobs', (engine) => {
       expect(stdout).toMatch(/→ in 18 s .*: its lease ends/);
       expect(stdout).toContain('given to the next worker (lapse 2 of 5)');
     });
-  });
-
-  it('finds table, queue and schedules of a deployment by one name', async () => {
-    const { tableName, queueUrl } = system;
-    const api = await startDeploymentApi({
-      'Shop-Jobs': { 'leasehold:table': tableName, 'leasehold:queue': queueUrl },
-    });
-    const environment = { ...api.environment, LEASEHOLD_TABLE_NAME: '', LEASEHOLD_QUEUE_URL: '' };
-    const run = await system.run(['stats', '--service', 'Shop-Jobs', '--json'], { environment });
-    const scheduled = await system.run(['schedules', '--service', 'Shop-Jobs', '--json'], { environment });
-    api.close();
-    expect(scheduled.json()).toMatchObject({ schedules: [{ name: 'nightly' }] });
-    expect([run.stderr, run.code]).toEqual(['', 0]);
-    expect(run.json()).toMatchObject({ running: { count: expect.any(Number) }, queue: { visible: 0 } });
   });
 
   it('says what to do when nothing answers at the endpoint', async () => {

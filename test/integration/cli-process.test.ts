@@ -25,7 +25,6 @@ const cases: readonly Case[] = [
   { args: ['show'], code: 2, stderr: "missing required argument 'id'" },
   { args: ['ls', '--older-than', 'often'], code: 2, stderr: 'Give a duration' },
   { args: ['show', ''], code: 2, stderr: 'A job id has at least one character' },
-  { args: ['cancel', 'a', ''], code: 2, stderr: 'A job id has at least one character' },
   { args: ['ls', '--limit', 'all'], code: 2, stderr: 'whole number' },
   { args: ['stats', 'now'], code: 2, stderr: 'too many arguments' },
   { args: ['revive', 'held'], code: 1, stderr: 'cannot revive a running job' },

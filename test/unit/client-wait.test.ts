@@ -38,23 +38,6 @@ it('a wait looks often at first and then every 5 s, and no more often than it sa
   expect(looks.length).toBeLessThanOrEqual(7 + 60 / 5);
 });
 
-it('a wait ends with the first look after the end of the job', async () => {
-  const { clock, store, looks, parts, asleep } = createWait();
-  const ended = waitForEnd(parts, 'a');
-  await asleep();
-  await clock.advance(6_400);
-  const claimed = await store.claim({ job: newJob('a'), owner: 'worker/1' });
-  if (claimed.outcome !== 'claimed') throw new Error(claimed.outcome);
-  await clock.advance(5_000);
-  expect(looks).toHaveLength(8);
-  const { jobId, leaseOwner: owner, attempt, startedAt } = claimed.job;
-  await store.complete({ jobId, owner, attempt, startedAt }, 'yes');
-  await clock.advance(5_000);
-  expect(await ended).toMatchObject({ status: 'done', result: 'yes' });
-  expect(looks).toHaveLength(9);
-  expect(clock.sleepers).toBe(0);
-});
-
 it('watching a job yields it when its status or progress has changed, and ends with it, for as many looks as a wait', async () => {
   const { clock, store, looks, parts, asleep } = createWait();
   const seen: unknown[] = [];

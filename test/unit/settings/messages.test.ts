@@ -18,10 +18,6 @@ describe('a setting that is refused', () => {
       "setting 'leaseMs' is 5; it must be a whole number from 10000 to 3600000 ms (how long a claim holds without a heartbeat)",
     ],
     [
-      { maxResultBytes: 5 },
-      "setting 'maxResultBytes' is 5; it must be a whole number from 256 to 65536 bytes (largest result)",
-    ],
-    [
       { shards: 0 },
       "setting 'shards' is 0; it must be a whole number from 1 to 256 (partitions of the lease index; may only grow)",
     ],

@@ -122,7 +122,7 @@ function recoveries({ crashDefault, crashFast, killedCell, killedCelery, poison 
       },
     ),
     lower(
-      'the same with leases of ten seconds',
+      'a worker is killed, leases of ten seconds: time until its job runs again',
       of(crashFast, (each) => each.spread?.median),
       { told },
     ),
@@ -143,7 +143,7 @@ function afterFaults({ faults, hung }: Results): Headline[] {
       { told },
     ),
     lower(
-      'the same, with the store unreachable for 16 s instead: time until all jobs are done',
+      'the same 40 jobs, with the store unreachable for 16 s: time until all are done',
       of(faults, ({ outage: { done, doneAfterMs } }) => (done === 40 ? doneAfterMs?.median : undefined)),
       { told },
     ),

@@ -8,7 +8,6 @@ import { CONTROL_KEY } from '../../lib/wire/limits.ts';
 import { chromiumPath, launchChromium, noBrowserReason } from '../support/browser.ts';
 import { notRetried, quarantined, running, STACK, usedUp } from '../support/console-rows.ts';
 import { type ConsoleStage, startConsoleStage } from '../support/console-stage.ts';
-import { isDeep } from '../support/depth.ts';
 import { problemsOf } from '../support/page-problems.ts';
 import { finishedRow, jobRow } from '../support/rows.ts';
 
@@ -84,62 +83,54 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     page.getByRole('toolbar').getByRole('button', { name: new RegExp(`^${name}`) });
 
   describe('truth', () => {
-    it.runIf(isDeep)(
-      'counts failures of all types and the queue, and shows a dash with its reason for what it cannot know',
-      async () => {
-        const stage = await startAccount([
-          ...Array.from({ length: 30 }, (_, i) => finishedRow(`done-${i}`, 'done')),
-          ...Array.from({ length: 5 }, (_, i) =>
-            finishedRow(`bad-${i}`, 'failed', { type: `type-${i % 3}` }),
-          ),
-          running('seen', Date.now(), 60_000),
-        ]);
-        const page = await open(stage);
-        await tab(page, 'failed 5').waitFor();
-        expect(await tab(page, 'done').textContent()).toBe('done –');
-        expect(await tab(page, 'done').getAttribute('title')).toContain('in no index');
-        expect(await tab(page, 'cancelled').textContent()).toBe('cancelled –');
-        expect(await tab(page, 'queued').textContent()).toBe('queued 136');
-        expect(await tab(page, 'all').textContent()).toBe('all 6+');
-        await tab(page, 'queued').click();
-        await page.getByText('134 messages wait').waitFor();
-        // Of what finishes from now on it knows some, and says "or more".
-        stage.table.put(finishedRow('seen', 'done'));
-        await page.waitForFunction(() => document.querySelector('.tabs')?.textContent?.includes('done 1+'));
-      },
-    );
+    it('counts failures of all types and the queue, and shows a dash with its reason for what it cannot know', async () => {
+      const stage = await startAccount([
+        ...Array.from({ length: 30 }, (_, i) => finishedRow(`done-${i}`, 'done')),
+        ...Array.from({ length: 5 }, (_, i) => finishedRow(`bad-${i}`, 'failed', { type: `type-${i % 3}` })),
+        running('seen', Date.now(), 60_000),
+      ]);
+      const page = await open(stage);
+      await tab(page, 'failed 5').waitFor();
+      expect(await tab(page, 'done').textContent()).toBe('done –');
+      expect(await tab(page, 'done').getAttribute('title')).toContain('in no index');
+      expect(await tab(page, 'cancelled').textContent()).toBe('cancelled –');
+      expect(await tab(page, 'queued').textContent()).toBe('queued 136');
+      expect(await tab(page, 'all').textContent()).toBe('all 6+');
+      await tab(page, 'queued').click();
+      await page.getByText('134 messages wait').waitFor();
+      // Of what finishes from now on it knows some, and says "or more".
+      stage.table.put(finishedRow('seen', 'done'));
+      await page.waitForFunction(() => document.querySelector('.tabs')?.textContent?.includes('done 1+'));
+    });
 
-    it.runIf(isDeep)(
-      'says so when the connection is lost: since when, with every action off and every clock still',
-      async () => {
-        const stage = await start([usedUp('invoice', Date.now()), running('busy', Date.now(), 50_000)]);
-        const page = await open(stage);
-        await row(page, 'busy', 'running').waitFor();
-        await stage.console.stop();
-        const banner = page.getByRole('alert');
-        await banner.waitFor();
-        expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
-        const isGray = (part: string) =>
-          page.locator(part).evaluate((element) => getComputedStyle(element).filter === 'grayscale(1)');
-        expect([await isGray('.layout'), await isGray('.health')]).toEqual([true, true]);
-        const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
-        const before = await clocks();
-        const plot = () =>
-          page
-            .locator('.plot-box')
-            .first()
-            .evaluate((drawing) => drawing.innerHTML);
-        const drawn = await plot();
-        await page.waitForTimeout(1_600);
-        expect(await clocks()).toEqual(before);
-        expect(await plot()).toBe(drawn);
-        await row(page, 'invoice').getByRole('checkbox').check();
-        expect(await page.getByRole('button', { name: 'revive 1' }).isDisabled()).toBe(true);
-        expect(await problemsOf(page)).toEqual([]);
-      },
-    );
+    it('says so when the connection is lost: since when, with every action off and every clock still', async () => {
+      const stage = await start([usedUp('invoice', Date.now()), running('busy', Date.now(), 50_000)]);
+      const page = await open(stage);
+      await row(page, 'busy', 'running').waitFor();
+      await stage.console.stop();
+      const banner = page.getByRole('alert');
+      await banner.waitFor();
+      expect(await banner.textContent()).toMatch(/^Connection lost.* from \d\d:\d\d:\d\d/);
+      const isGray = (part: string) =>
+        page.locator(part).evaluate((element) => getComputedStyle(element).filter === 'grayscale(1)');
+      expect([await isGray('.layout'), await isGray('.health')]).toEqual([true, true]);
+      const clocks = () => page.locator('.row .lease-text, .row .ran, .row .when').allTextContents();
+      const before = await clocks();
+      const plot = () =>
+        page
+          .locator('.plot-box')
+          .first()
+          .evaluate((drawing) => drawing.innerHTML);
+      const drawn = await plot();
+      await page.waitForTimeout(1_600);
+      expect(await clocks()).toEqual(before);
+      expect(await plot()).toBe(drawn);
+      await row(page, 'invoice').getByRole('checkbox').check();
+      expect(await page.getByRole('button', { name: 'revive 1' }).isDisabled()).toBe(true);
+      expect(await problemsOf(page)).toEqual([]);
+    });
 
-    it.runIf(isDeep)('says so when the table cannot be read, and goes on when it can', async () => {
+    it('says so when the table cannot be read, and goes on when it can', async () => {
       const stage = await start([usedUp('invoice', Date.now())]);
       const page = await open(stage, '#/jobs/invoice');
       const revive = page.getByRole('button', { name: 'revive' });
@@ -153,7 +144,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(await revive.isEnabled()).toBe(true);
     });
 
-    it.runIf(isDeep)('tells who was let in by a console before this one to open the new link', async () => {
+    it('tells who was let in by a console before this one to open the new link', async () => {
       const stage = await start();
       const page = await open(stage);
       await stage.console.stop();
@@ -209,60 +200,54 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(await problemsOf(page)).toEqual([]);
     });
 
-    it.runIf(isDeep)(
-      'tells a NonRetryableError and a quarantine apart, with the cause of each crash',
-      async () => {
-        const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
-        const page = await open(stage, '#/jobs/import-3', { colorScheme: 'dark' });
-        await page
-          .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
-          .waitFor();
-        await goTo(page, '#/jobs/resize-9');
-        await page.getByRole('heading', { name: 'Quarantined: it crashed 3 times' }).waitFor();
-        expect(await page.locator('.attempt .lane-outcome').allTextContents()).toEqual([
-          'crashed',
-          'crashed',
-          'crashed',
-        ]);
-        expect(await page.locator('.lane-cause').allTextContents()).toEqual([
-          'out of memory (heap)',
-          'unhandled rejection: Error: no space left',
-          'out of memory (heap)',
-        ]);
-        expect(await problemsOf(page)).toEqual([]);
-      },
-    );
-  });
-
-  it.runIf(isDeep)(
-    'shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what',
-    async () => {
-      const now = Date.now();
-      const stage = await start([
-        running('silent', now, -500),
-        running('again', now, 50_000, { attempt: 2, crashes: 1, lastError: 'crashed: out of memory' }),
-        running('steady', now, 50_000, { progress: '{"step":4,"of":10}', checkpointSeq: 4 }),
-        jobRow('later', { attempt: 1, errors: 1, lastError: 'Error: 503', notBefore: now + 3_600_000 }),
-      ]);
-      const page = await open(stage);
-      await row(page, 'silent')
-        .getByText(/worker lost · reclaim (in \d+ s|due)/)
+    it('tells a NonRetryableError and a quarantine apart, with the cause of each crash', async () => {
+      const stage = await start([notRetried('import-3', Date.now()), quarantined('resize-9', Date.now())]);
+      const page = await open(stage, '#/jobs/import-3', { colorScheme: 'dark' });
+      await page
+        .getByRole('heading', { name: 'Not retried: its handler threw a NonRetryableError' })
         .waitFor();
-      await row(page, 'again').getByText('crashed: out of memory · running again').waitFor();
-      await row(page, 'steady').getByText('progress 40 %').waitFor();
-      expect(await row(page, 'steady').locator('.lease').textContent()).toMatch(/^lease\d+ s$/);
-      await row(page, 'later').getByText('Error: 503 · due in 59 min').waitFor();
-      expect((await page.getByRole('columnheader').allTextContents()).slice(1)).toEqual([
-        'state',
-        'job',
-        'what happens',
-        'attempts',
-        'ran',
-        'changed ↓',
+      await goTo(page, '#/jobs/resize-9');
+      await page.getByRole('heading', { name: 'Quarantined: it crashed 3 times' }).waitFor();
+      expect(await page.locator('.attempt .lane-outcome').allTextContents()).toEqual([
+        'crashed',
+        'crashed',
+        'crashed',
+      ]);
+      expect(await page.locator('.lane-cause').allTextContents()).toEqual([
+        'out of memory (heap)',
+        'unhandled rejection: Error: no space left',
+        'out of memory (heap)',
       ]);
       expect(await problemsOf(page)).toEqual([]);
-    },
-  );
+    });
+  });
+
+  it('shows recovery in the list: who is lost and when it is reclaimed, and what runs again after what', async () => {
+    const now = Date.now();
+    const stage = await start([
+      running('silent', now, -500),
+      running('again', now, 50_000, { attempt: 2, crashes: 1, lastError: 'crashed: out of memory' }),
+      running('steady', now, 50_000, { progress: '{"step":4,"of":10}', checkpointSeq: 4 }),
+      jobRow('later', { attempt: 1, errors: 1, lastError: 'Error: 503', notBefore: now + 3_600_000 }),
+    ]);
+    const page = await open(stage);
+    await row(page, 'silent')
+      .getByText(/worker lost · reclaim (in \d+ s|due)/)
+      .waitFor();
+    await row(page, 'again').getByText('crashed: out of memory · running again').waitFor();
+    await row(page, 'steady').getByText('progress 40 %').waitFor();
+    expect(await row(page, 'steady').locator('.lease').textContent()).toMatch(/^lease\d+ s$/);
+    await row(page, 'later').getByText('Error: 503 · due in 59 min').waitFor();
+    expect((await page.getByRole('columnheader').allTextContents()).slice(1)).toEqual([
+      'state',
+      'job',
+      'what happens',
+      'attempts',
+      'ran',
+      'changed ↓',
+    ]);
+    expect(await problemsOf(page)).toEqual([]);
+  });
 
   describe('acting on many', () => {
     it('revives what a filter leaves, after a question that names the number, and says what was refused', async () => {
@@ -313,7 +298,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect((await stage.store.read('import-3'))?.status).toBe('failed');
     });
 
-    it.runIf(isDeep)('stops halfway when asked to', async () => {
+    it('stops halfway when asked to', async () => {
       const failed = (i: number) =>
         finishedRow(`mail-${i}`, 'failed', { errors: 5, lastError: 'Error: 421' });
       const stage = await start(Array.from({ length: 600 }, (_, i) => failed(i)));
@@ -330,7 +315,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       expect(stage.hints.length).toBeLessThan(600);
     });
 
-    it.runIf(isDeep)('cancels a range that was selected with Shift', async () => {
+    it('cancels a range that was selected with Shift', async () => {
       const stage = await start(Array.from({ length: 6 }, (_, i) => jobRow(`wait-${i}`)));
       const page = await open(stage, '#/?sort=job');
       await row(page, 'wait-1').getByRole('checkbox').check();
@@ -345,47 +330,44 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       ).toEqual(['pending', 'cancelled', 'cancelled', 'pending']);
     });
 
-    it.runIf(isDeep)(
-      'keeps filter, search and order in the address, where a new tab finds them',
-      async () => {
-        const stage = await start([
-          usedUp('invoice', Date.now()),
-          finishedRow('other', 'failed', { type: 'send-invoice', lastError: 'Error: fetch was fine' }),
-        ]);
-        const page = await open(stage);
-        await tab(page, 'failed 2').click();
-        await page.getByRole('searchbox').pressSequentially('fetch failed');
-        await row(page, 'other').waitFor({ state: 'detached' });
-        expect(await page.locator('.row').count()).toBe(1);
-        expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
-        await page.getByRole('columnheader', { name: 'attempts' }).getByRole('button').click();
-        await page.getByLabel('Show jobs by type').selectOption('send-invoice');
-        expect(page.url()).toContain('#/?status=failed&type=send-invoice&q=fetch+failed&sort=attempts');
+    it('keeps filter, search and order in the address, where a new tab finds them', async () => {
+      const stage = await start([
+        usedUp('invoice', Date.now()),
+        finishedRow('other', 'failed', { type: 'send-invoice', lastError: 'Error: fetch was fine' }),
+      ]);
+      const page = await open(stage);
+      await tab(page, 'failed 2').click();
+      await page.getByRole('searchbox').pressSequentially('fetch failed');
+      await row(page, 'other').waitFor({ state: 'detached' });
+      expect(await page.locator('.row').count()).toBe(1);
+      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+      await page.getByRole('columnheader', { name: 'attempts' }).getByRole('button').click();
+      await page.getByLabel('Show jobs by type').selectOption('send-invoice');
+      expect(page.url()).toContain('#/?status=failed&type=send-invoice&q=fetch+failed&sort=attempts');
 
-        const second = await page.context().newPage();
-        await second.goto(page.url());
-        await row(second, 'invoice').waitFor();
-        expect(await second.getByRole('searchbox').inputValue()).toBe('fetch failed');
-        await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
-        await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-        await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
-        // A click with Control opens the job beside the list.
-        const [beside] = await Promise.all([
-          page.context().waitForEvent('page'),
-          row(page, 'invoice')
-            .getByRole('link')
-            .click({ modifiers: ['Control'] }),
-        ]);
-        await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-        await page.bringToFront();
-        await row(page, 'invoice').click();
-        await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();
-        await page.getByRole('button', { name: 'Back to the list' }).click();
-        expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
-      },
-    );
+      const second = await page.context().newPage();
+      await second.goto(page.url());
+      await row(second, 'invoice').waitFor();
+      expect(await second.getByRole('searchbox').inputValue()).toBe('fetch failed');
+      await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
+      await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
+      // A click with Control opens the job beside the list.
+      const [beside] = await Promise.all([
+        page.context().waitForEvent('page'),
+        row(page, 'invoice')
+          .getByRole('link')
+          .click({ modifiers: ['Control'] }),
+      ]);
+      await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await page.bringToFront();
+      await row(page, 'invoice').click();
+      await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await page.getByRole('button', { name: 'Back to the list' }).click();
+      expect(await page.getByRole('searchbox').inputValue()).toBe('fetch failed');
+    });
 
-    it.runIf(isDeep)('sums up by type', async () => {
+    it('sums up by type', async () => {
       const now = Date.now();
       const times = { startedAt: now - 5_000, finishedAt: now - 3_000 };
       const stage = await start([
@@ -410,7 +392,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     });
   });
 
-  it.runIf(isDeep)('pauses and resumes a type, each after a question', async () => {
+  it('pauses and resumes a type, each after a question', async () => {
     const stage = await start([jobRow('letter', { type: 'mail' })]);
     const types = new Map([['mail', undefined]]);
     await createControlReader({ table: stage.table, clock: systemClock }).declare(types);
@@ -436,7 +418,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     expect(await isPaused()).toBe(false);
   });
 
-  it.runIf(isDeep)('names the pool of each worker that has one', async () => {
+  it('names the pool of each worker that has one', async () => {
     const worker = (pid: number, pool?: string) => ({
       ...{ name: `process ${pid}`, pid, pool, state: 'idle' as const, since: Date.now(), jobs: [] },
     });
@@ -460,25 +442,20 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
     });
     const item = (page: Page, name: string) => page.locator(`.strip li[data-name="${name}"]`);
 
-    it.runIf(isDeep)(
-      'says that no worker takes the messages, instead of that there are no jobs',
-      async () => {
-        const queueDepth = async () => ({ visible: 501, inFlight: 0, delayed: 0 });
-        const stage = await start([reaper()], { queueDepth, queueAge: async () => 125_000 });
-        const page = await open(stage);
-        await page
-          .getByText('501 messages wait, the oldest for 2 min 5 s, and no worker takes them')
-          .waitFor();
-        expect(await page.locator('.health').getAttribute('data-state')).toBe('down');
-        await page.getByText('501 messages wait in the queue').waitFor();
-        expect(await page.getByText('There are no jobs yet').count()).toBe(0);
-        await item(page, 'waiting').getByRole('link').click();
-        await page.getByText('SQS counts them approximately').waitFor();
-        expect(await problemsOf(page)).toEqual([]);
-      },
-    );
+    it('says that no worker takes the messages, instead of that there are no jobs', async () => {
+      const queueDepth = async () => ({ visible: 501, inFlight: 0, delayed: 0 });
+      const stage = await start([reaper()], { queueDepth, queueAge: async () => 125_000 });
+      const page = await open(stage);
+      await page.getByText('501 messages wait, the oldest for 2 min 5 s, and no worker takes them').waitFor();
+      expect(await page.locator('.health').getAttribute('data-state')).toBe('down');
+      await page.getByText('501 messages wait in the queue').waitFor();
+      expect(await page.getByText('There are no jobs yet').count()).toBe(0);
+      await item(page, 'waiting').getByRole('link').click();
+      await page.getByText('SQS counts them approximately').waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+    });
 
-    it.runIf(isDeep).each([1440, 1024, 390])(
+    it.each([1440, 1024, 390])(
       'fits %i pixels with every count and tab in sight, and no lease over its progress',
       async (width) => {
         const stage = await start(
@@ -506,22 +483,19 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       },
     );
 
-    it.runIf(isDeep)(
-      'has an hour of history with counted bars, and the value under the pointer',
-      async () => {
-        const stage = await start([reaper()]);
-        const now = Date.now();
-        for (const agoMs of [600_000, 600_000, 1_200_000])
-          stage.console.watcher.trend.count('reclaimed', now - agoMs, now);
-        const page = await open(stage);
-        const plot = page.locator('.plot', { hasText: 'Lost workers' });
-        await plot.getByText('reclaimed 3').waitFor();
-        await plot.locator('.plot-box').hover();
-        await plot.locator('time').waitFor();
-        await page.getByRole('button', { name: 'day', exact: true }).click();
-        await plot.getByText('reclaimed 3').waitFor();
-      },
-    );
+    it('has an hour of history with counted bars, and the value under the pointer', async () => {
+      const stage = await start([reaper()]);
+      const now = Date.now();
+      for (const agoMs of [600_000, 600_000, 1_200_000])
+        stage.console.watcher.trend.count('reclaimed', now - agoMs, now);
+      const page = await open(stage);
+      const plot = page.locator('.plot', { hasText: 'Lost workers' });
+      await plot.getByText('reclaimed 3').waitFor();
+      await plot.locator('.plot-box').hover();
+      await plot.locator('time').waitFor();
+      await page.getByRole('button', { name: 'day', exact: true }).click();
+      await plot.getByText('reclaimed 3').waitFor();
+    });
   });
 
   describe('in an account with many failures', () => {
@@ -536,7 +510,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       ),
     ];
 
-    it.runIf(isDeep)('finds the old ones by type, and reads on for their errors', async () => {
+    it('finds the old ones by type, and reads on for their errors', async () => {
       const stage = await startAccount(many());
       const page = await open(stage, '#/?status=failed&type=send-invoice');
       await page.getByText('658 jobs', { exact: true }).waitFor();
@@ -551,7 +525,7 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await page.getByText('658 jobs', { exact: true }).waitFor();
     });
 
-    it.runIf(isDeep)('revives all that match until its question is closed', async () => {
+    it('revives all that match until its question is closed', async () => {
       const stage = await startAccount(many());
       const page = await open(stage, '#/?status=failed&type=send-invoice');
       await page.getByText('658 jobs', { exact: true }).waitFor();
@@ -606,39 +580,35 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
   });
 
   describe('anywhere', () => {
-    it.runIf(isDeep)(
-      'reads ids in full and states as words on a phone, and nothing runs over its edge',
-      async () => {
-        const stage = await start([
-          usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
-          running('busy', Date.now(), 50_000, { progress: '0.4' }),
-        ]);
-        const page = await open(stage, undefined, {
-          viewport: { width: 390, height: 844 },
-          hasTouch: true,
-        });
-        const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
-        await phoneRow.waitFor();
-        const id = phoneRow.locator('.id');
-        expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
-        expect(await phoneRow.locator('.state').innerText()).toContain('failed');
-        const places = {
-          '#/jobs/invoice-2026-000117-customer-a8f3': page.getByRole('heading', { name: 'Attempts used up' }),
-          '#/types': page.getByRole('row', { name: /^send-invoice/ }),
-          '#/?status=queued': page.getByText('134 messages wait'),
-          '#/': phoneRow,
-        };
-        for (const [fragment, shown] of Object.entries(places)) {
-          await goTo(page, fragment);
-          await shown.waitFor();
-          expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
-          // Elsewhere it is what it is on a desktop, in one column.
-          if (isDeep || fragment === '#/') expect(await problemsOf(page)).toEqual([]);
-        }
-      },
-    );
+    it('reads ids in full and states as words on a phone, and nothing runs over its edge', async () => {
+      const stage = await start([
+        usedUp('invoice-2026-000117-customer-a8f3', Date.now()),
+        running('busy', Date.now(), 50_000, { progress: '0.4' }),
+      ]);
+      const page = await open(stage, undefined, {
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+      });
+      const phoneRow = row(page, 'invoice-2026-000117-customer-a8f3');
+      await phoneRow.waitFor();
+      const id = phoneRow.locator('.id');
+      expect(await id.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+      expect(await phoneRow.locator('.state').innerText()).toContain('failed');
+      const places = {
+        '#/jobs/invoice-2026-000117-customer-a8f3': page.getByRole('heading', { name: 'Attempts used up' }),
+        '#/types': page.getByRole('row', { name: /^send-invoice/ }),
+        '#/?status=queued': page.getByText('134 messages wait'),
+        '#/': phoneRow,
+      };
+      for (const [fragment, shown] of Object.entries(places)) {
+        await goTo(page, fragment);
+        await shown.waitFor();
+        expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+        expect(await problemsOf(page)).toEqual([]);
+      }
+    });
 
-    it.runIf(isDeep)('says what to do next where there is nothing, and tells times in 24 hours', async () => {
+    it('says what to do next where there is nothing, and tells times in 24 hours', async () => {
       const queueDepth = async () => ({ visible: 0, inFlight: 0, delayed: 0 });
       const stage = await start([], { queueDepth, send: () => "npx leasehold send resize '{}'" });
       const page = await open(stage);

@@ -61,13 +61,12 @@ export function createSimulatedTable(
     },
     async applyMany(writes) {
       const entries = writes.map(see);
-      const apply = (entry: SeenWrite): Answer<BatchResult> =>
-        world.fault('statementThrottled', process.name)
-          ? {
-              result: { applied: 'failed', error: new ThrottledError(entry.write.transition, undefined) },
-              refusedByItself: false,
-            }
-          : applyAtServer(entry);
+      const apply = (entry: SeenWrite): Answer<BatchResult> => {
+        if (!world.fault('statementThrottled', process.name)) return applyAtServer(entry);
+        process.troubledAt = world.now;
+        const error = new ThrottledError(entry.write.transition, undefined);
+        return { result: { applied: 'failed', error }, refusedByItself: false };
+      };
       try {
         const transitions = writes.map(({ transition }) => transition);
         const answers = await request(process, transitions, () => entries.map(apply));

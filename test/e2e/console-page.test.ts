@@ -352,14 +352,14 @@ describe.skipIf(chromiumPath === undefined)(title, () => {
       await second.goto(`http://127.0.0.1:${stage.console.port}/#/jobs/invoice`);
       await second.getByRole('heading', { name: 'Attempts used up' }).waitFor();
       await expect.poll(() => second.title()).toBe('invoice · failed · Leasehold');
-      // A click with Control opens the job beside the list.
-      const [beside] = await Promise.all([
+      // A click with Control opens the job in another tab.
+      const [opened] = await Promise.all([
         page.context().waitForEvent('page'),
         row(page, 'invoice')
           .getByRole('link')
           .click({ modifiers: ['Control'] }),
       ]);
-      await beside.getByRole('heading', { name: 'Attempts used up' }).waitFor();
+      await opened.getByRole('heading', { name: 'Attempts used up' }).waitFor();
       await page.bringToFront();
       await row(page, 'invoice').click();
       await page.getByRole('heading', { name: 'Attempts used up' }).waitFor();

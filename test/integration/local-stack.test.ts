@@ -10,7 +10,7 @@ import { dynamoDbClient, sqsClient } from '../support/engines.ts';
 
 withoutValidation();
 
-describe('a stack with engines of its own', () => {
+describe('a stack that starts its engines', () => {
   let stack: LocalStack;
   let made: Synthesized;
   const clientConfig = () => localEnvironment.clientConfig(stack.environment);
